@@ -5,45 +5,45 @@ use std::sync::{Arc, OnceLock};
 
 use posse_core::definition::Definition;
 use posse_core::{ErrorCode, Result};
-use posse_definitions::places::Places;
-use posse_definitions::registry::Registry;
-use posse_definitions::trust::{Trust, TrustStore};
-use posse_definitions::watch::{How, Watcher, watch};
+use posse_definitions::places::AgentPlaces;
+use posse_definitions::registry::AgentRegistry;
+use posse_definitions::trust::{TrustPolicy, TrustStore};
+use posse_definitions::watch::{FileWatcher, WatchMethod, watch};
 use posse_messages::say;
-use posse_runtime::ports::{AgentDiagnostic, Agents};
+use posse_runtime::ports::{AgentDiagnostic, AgentLookup};
 
-use crate::render::{Thing, many};
+use crate::render::{CountedNoun, many};
 
 /// A run that delegates nothing never reads a definition; one that does sees every change of a file.
 pub struct AgentFiles {
-    places: Places,
-    trust: Trust,
-    loaded: OnceLock<Loaded>,
+    places: AgentPlaces,
+    trust: TrustPolicy,
+    loaded: OnceLock<LoadedAgents>,
 }
 
-struct Loaded {
-    registry: Arc<Registry>,
+struct LoadedAgents {
+    registry: Arc<AgentRegistry>,
     /// Without a thread to spare, the agents stay as they were first read.
-    _watcher: Option<Watcher>,
+    _watcher: Option<FileWatcher>,
 }
 
 impl AgentFiles {
-    pub fn new(places: Places, trust: Trust) -> Self {
+    pub fn new(places: AgentPlaces, trust: TrustPolicy) -> Self {
         Self { places, trust, loaded: OnceLock::new() }
     }
 
-    fn registry(&self) -> &Registry {
+    fn registry(&self) -> &AgentRegistry {
         let loaded = self.loaded.get_or_init(|| {
             let registry = load(self.places.clone(), self.trust.clone());
-            let _watcher = watch(registry.clone(), How::Events, |_| {}).ok();
-            Loaded { registry, _watcher }
+            let _watcher = watch(registry.clone(), WatchMethod::Events, |_| {}).ok();
+            LoadedAgents { registry, _watcher }
         });
         &loaded.registry
     }
 }
 
-pub fn load(places: Places, trust: Trust) -> Arc<Registry> {
-    Arc::new(Registry::load(places, posse_definitions::read, trust))
+pub fn load(places: AgentPlaces, trust: TrustPolicy) -> Arc<AgentRegistry> {
+    Arc::new(AgentRegistry::load(places, posse_definitions::read, trust))
 }
 
 /// Where it is kept what a person said yes to.
@@ -51,7 +51,7 @@ pub fn trust_store(state: &Path) -> TrustStore {
     TrustStore::at(state.join("trust.json"))
 }
 
-impl Agents for AgentFiles {
+impl AgentLookup for AgentFiles {
     fn list(&self) -> Vec<Arc<Definition>> {
         self.registry().snapshot().agents().cloned().map(Arc::new).collect()
     }
@@ -74,7 +74,7 @@ impl Agents for AgentFiles {
     fn remark(&self) -> Option<String> {
         let untrusted = self.loaded.get()?.registry.snapshot().untrusted().count();
         (untrusted > 0).then(|| {
-            let agents = many(untrusted as u32, Thing::Agent);
+            let agents = many(untrusted as u32, CountedNoun::Agent);
             say!("project-agents-not-trusted", agents)
         })
     }

@@ -8,21 +8,21 @@ use posse_core::agent::Effort;
 use posse_messages::say;
 
 use crate::commands::review::ReviewScope;
-use crate::commands::review::findings::Severity;
+use crate::commands::review::findings::FindingSeverity;
 use crate::config::{ApprovalMode, OnExit};
 
 /// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
 #[derive(Parser)]
 #[command(name = "posse", version, propagate_version = true, disable_help_subcommand = true)]
-pub struct Args {
+pub struct CliArgs {
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 #[derive(ClapArgs, Clone)]
-pub struct Global {
+pub struct GlobalArgs {
     /// Read this configuration instead of the user's and the project's.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Global {
 }
 
 #[derive(Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Do a task: the orchestrator works on it and delegates where that helps.
     Run(RunArgs),
     /// Talk with an agent; every message goes on with the same conversation.
@@ -180,7 +180,7 @@ pub enum TasksCommand {
         /// The task's id, or the beginning of it.
         task: String,
         #[command(flatten)]
-        more: More,
+        more: ExtraLimits,
     },
     /// Follow a task that another process drives, until it has ended; ends as the task does.
     Watch {
@@ -406,7 +406,7 @@ pub struct McpArgs {
     #[arg(long, value_name = "PATHS", value_delimiter = ',', conflicts_with = "read_only")]
     pub write: Vec<String>,
     #[command(flatten)]
-    pub common: Common,
+    pub common: TaskFlags,
 }
 
 #[derive(Subcommand)]
@@ -549,7 +549,7 @@ pub enum SessionsCommand {
 
 /// What a task that goes on may use, with what it used before counted in.
 #[derive(ClapArgs, Clone)]
-pub struct More {
+pub struct ExtraLimits {
     /// Allow this many turns in all.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
@@ -577,7 +577,7 @@ pub struct RunArgs {
     #[arg(long, short, conflicts_with_all = ["record", "replay"])]
     pub detach: bool,
     #[command(flatten)]
-    pub how: How,
+    pub how: RunOptions,
 }
 
 #[derive(ClapArgs, Clone)]
@@ -586,7 +586,7 @@ pub struct ChatArgs {
     #[arg(long, value_name = "TASK")]
     pub resume: Option<String>,
     #[command(flatten)]
-    pub how: How,
+    pub how: RunOptions,
 }
 
 #[derive(ClapArgs, Clone)]
@@ -610,7 +610,7 @@ pub struct ReviewArgs {
     pub output: Option<PathBuf>,
     /// End with code 4 if there is a finding as grave as this, or graver.
     #[arg(long, value_name = "SEVERITY")]
-    pub fail_on: Option<Severity>,
+    pub fail_on: Option<FindingSeverity>,
     /// Let `--fail-on` count findings whose file or line does not exist, too.
     #[arg(long, requires = "fail_on")]
     pub fail_on_unplaced: bool,
@@ -645,17 +645,17 @@ impl ReviewArgs {
     }
 
     /// Nothing is allowed that changes something.
-    pub fn how(&self) -> How {
+    pub fn how(&self) -> RunOptions {
         let (model, trust, max_cost) = (self.model.clone(), self.trust, self.max_cost);
-        let common = Common { model, trust, max_cost, read_only: true, ..Common::default() };
+        let common = TaskFlags { model, trust, max_cost, read_only: true, ..TaskFlags::default() };
         let (max_turns, timeout, effort) = (self.max_turns, self.timeout, self.effort);
-        How { common, max_turns, timeout, effort, ..How::default() }
+        RunOptions { common, max_turns, timeout, effort, ..RunOptions::default() }
     }
 }
 
 /// What can be said about tasks at every door.
 #[derive(ClapArgs, Clone, Default)]
-pub struct Common {
+pub struct TaskFlags {
     /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     pub model: Option<String>,
@@ -677,9 +677,9 @@ pub struct Common {
 }
 
 #[derive(ClapArgs, Clone, Default)]
-pub struct How {
+pub struct RunOptions {
     #[command(flatten)]
-    pub common: Common,
+    pub common: TaskFlags,
     /// Let this agent do the task itself instead of the orchestrator.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
@@ -703,8 +703,8 @@ pub struct How {
     pub replay: Option<PathBuf>,
 }
 
-impl From<Common> for How {
-    fn from(common: Common) -> Self {
+impl From<TaskFlags> for RunOptions {
+    fn from(common: TaskFlags) -> Self {
         Self { common, ..Self::default() }
     }
 }

@@ -5,9 +5,9 @@ use std::fmt::{self, Alignment, Display};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Filled up to the width of its place in a format, on the side that the format says.
-pub struct Cell<T>(pub T);
+pub struct PaddedCell<T>(pub T);
 
-impl<T: Display> Display for Cell<T> {
+impl<T: Display> Display for PaddedCell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
         let missing = f.width().unwrap_or(0).saturating_sub(text.width());
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn wide_characters_take_two_places() {
-        assert_eq!(format!("{:<6}|{:>6}|", Cell("ab"), Cell("3 轮")), "ab    |  3 轮|");
-        assert_eq!(format!("{:<2}|", Cell("longer")), "longer|");
+        assert_eq!(format!("{:<6}|{:>6}|", PaddedCell("ab"), PaddedCell("3 轮")), "ab    |  3 轮|");
+        assert_eq!(format!("{:<2}|", PaddedCell("longer")), "longer|");
     }
 
     #[test]

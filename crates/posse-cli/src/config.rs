@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use posse_core::agent::Effort;
 use posse_core::board::OnLimit;
-use posse_core::confinement::Reach;
+use posse_core::confinement::NetworkReach;
 use posse_core::definition::OnUnknownModel;
-use posse_core::grant::Network;
+use posse_core::grant::NetworkGrant;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_net::Exception;
-use posse_tools::confinement::Top;
-use posse_tools::sandbox::Wish;
+use posse_net::AddressException;
+use posse_tools::confinement::WorkspaceTop;
+use posse_tools::sandbox::SandboxWish;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 use crate::servers::McpServerConfig;
@@ -45,7 +45,7 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     pub log: LogConfig,
     pub telemetry: TelemetryConfig,
-    pub session: SessionConfig,
+    pub session: SessionSettings,
     pub store: StoreConfig,
     pub network: NetworkConfig,
     pub secrets: SecretsConfig,
@@ -62,12 +62,12 @@ pub struct Config {
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitsConfig {
-    pub max_turns: Option<Whole<1, 10_000>>,
-    pub max_tool_calls: Option<Whole<0, 100_000>>,
-    pub timeout_s: Option<Whole<1, 86_400>>,
-    pub max_output_tokens: Option<Whole<1, 1_000_000>>,
-    pub context_window: Option<Whole<1_000, 100_000_000>>,
-    pub max_input_tokens: Option<Whole<0, 1_000_000_000_000>>,
+    pub max_turns: Option<BoundedInteger<1, 10_000>>,
+    pub max_tool_calls: Option<BoundedInteger<0, 100_000>>,
+    pub timeout_s: Option<BoundedInteger<1, 86_400>>,
+    pub max_output_tokens: Option<BoundedInteger<1, 1_000_000>>,
+    pub context_window: Option<BoundedInteger<1_000, 100_000_000>>,
+    pub max_input_tokens: Option<BoundedInteger<0, 1_000_000_000_000>>,
     pub max_cost_usd: Option<f64>,
 }
 
@@ -79,7 +79,7 @@ pub struct ModelSettingsConfig {
     #[serde(deserialize_with = "temperature")]
     pub temperature: Option<f32>,
     /// For models that take a budget instead of an effort.
-    pub thinking_tokens: Option<Whole<1, 1_000_000>>,
+    pub thinking_tokens: Option<BoundedInteger<1, 1_000_000>>,
 }
 
 fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
@@ -110,10 +110,10 @@ pub struct BashConfig {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
-    pub tier: Wish,
+    pub tier: SandboxWish,
     pub network: ReachConfig,
     /// Whether commands may make new entries at the top of the workspace.
-    pub top: Top,
+    pub top: WorkspaceTop,
     /// What commands may read beyond the usual places, and what every command may write. `~/` is home, other relative paths
     /// begin in the workspace.
     pub read: Vec<PathBuf>,
@@ -121,25 +121,25 @@ pub struct SandboxConfig {
     /// Protected names that tools and commands may write all the same.
     pub unprotected: Vec<String>,
     /// Of each process, and of the largest file it writes.
-    pub memory_mib: Whole<16, 1_048_576>,
-    pub file_mib: Whole<1, 1_048_576>,
+    pub memory_mib: BoundedInteger<16, 1_048_576>,
+    pub file_mib: BoundedInteger<1, 1_048_576>,
     /// How many threads a command may add to those of the machine. The superuser's are not counted.
-    pub processes: Whole<16, 1_000_000>,
+    pub processes: BoundedInteger<16, 1_000_000>,
 }
 
 impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
-            tier: Wish::Auto,
+            tier: SandboxWish::Auto,
             network: ReachConfig::Word(ReachWord::None),
-            top: Top::Closed,
+            top: WorkspaceTop::Closed,
             read: Vec::new(),
             write: Vec::new(),
             unprotected: Vec::new(),
             // Enough to link a large program; not enough to make the machine swap for long.
-            memory_mib: Whole(8_192),
-            file_mib: Whole(8_192),
-            processes: Whole(1_024),
+            memory_mib: BoundedInteger(8_192),
+            file_mib: BoundedInteger(8_192),
+            processes: BoundedInteger(1_024),
         }
     }
 }
@@ -158,13 +158,13 @@ pub enum ReachWord {
     Full,
 }
 
-impl From<&ReachConfig> for Reach {
+impl From<&ReachConfig> for NetworkReach {
     fn from(config: &ReachConfig) -> Self {
         match config {
-            ReachConfig::Word(ReachWord::Full) => Reach::Full,
-            ReachConfig::Word(ReachWord::None) => Reach::None,
-            ReachConfig::Ports(ports) if ports.is_empty() => Reach::None,
-            ReachConfig::Ports(ports) => Reach::Ports(ports.clone()),
+            ReachConfig::Word(ReachWord::Full) => NetworkReach::Full,
+            ReachConfig::Word(ReachWord::None) => NetworkReach::None,
+            ReachConfig::Ports(ports) if ports.is_empty() => NetworkReach::None,
+            ReachConfig::Ports(ports) => NetworkReach::Ports(ports.clone()),
         }
     }
 }
@@ -188,7 +188,7 @@ pub struct TelemetryConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkConfig {
     /// The only hosts that `fetch` may reach; without it, every public one.
-    pub hosts: Option<Network>,
+    pub hosts: Option<NetworkGrant>,
     /// Numbers that `fetch` may reach although they are not public, such as `127.0.0.1:8080`.
     pub allow_private: Vec<PrivateAddress>,
 }
@@ -196,12 +196,12 @@ pub struct NetworkConfig {
 /// A number, with or without a port.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 #[serde(try_from = "String")]
-pub struct PrivateAddress(pub Exception);
+pub struct PrivateAddress(pub AddressException);
 
 impl TryFrom<String> for PrivateAddress {
     type Error = String;
     fn try_from(raw: String) -> Result<Self, String> {
-        let found = Exception::parse(&raw);
+        let found = AddressException::parse(&raw);
         found.map(Self).ok_or_else(|| format!("`{raw}` is no address such as `127.0.0.1:8080`"))
     }
 }
@@ -221,19 +221,19 @@ impl Default for SecretsConfig {
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct SessionConfig {
+pub struct SessionSettings {
     /// With which tools models delegate; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
     /// Levels of delegation: at 1 only the orchestrator delegates.
-    pub max_depth: Option<Whole<1, 8>>,
+    pub max_depth: Option<BoundedInteger<1, 8>>,
     /// Running tasks of one parent.
-    pub max_running: Option<Whole<1, 64>>,
+    pub max_running: Option<BoundedInteger<1, 64>>,
     /// Tasks of one parent that run, wait, or have ended and were not collected.
-    pub max_open_tasks: Option<Whole<1, 10_000>>,
+    pub max_open_tasks: Option<BoundedInteger<1, 10_000>>,
     /// The fate of a task beyond `max_running` that does not say `queue`.
     pub on_limit: Option<OnLimitConfig>,
     /// A task that was not heard of for so many seconds may lose its write lease.
-    pub lease_s: Option<Whole<1, 86_400>>,
+    pub lease_s: Option<BoundedInteger<1, 86_400>>,
 }
 
 /// How long tasks stay in the store. Left out: for ever.
@@ -322,7 +322,7 @@ pub struct ApprovalsConfig {
     /// Left out: whoever sits at the terminal is asked; where nobody does, nobody is.
     pub mode: Option<ApprovalMode>,
     /// How long a call waits for its answer.
-    pub deadline_s: Option<Whole<1, 604_800>>,
+    pub deadline_s: Option<BoundedInteger<1, 604_800>>,
     /// What counts when no answer came: `deny`, unless this says otherwise.
     pub default: Option<ApprovalDefault>,
     /// Calls to ask about, such as `bash`, `bash(git push *)`, `write(docs/**)` or `subagent`.
@@ -352,7 +352,7 @@ pub enum ApprovalDefault {
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
-    pub wire: Option<Wire>,
+    pub wire: Option<WireFormat>,
     pub base_url: Option<String>,
     /// The environment variable that holds the key; empty if the provider wants none.
     pub api_key_env: Option<String>,
@@ -373,7 +373,7 @@ impl ProviderConfig {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Wire {
+pub enum WireFormat {
     Anthropic,
     Openai,
     OpenaiCompatible,
@@ -383,9 +383,9 @@ pub enum Wire {
 
 /// A whole number in a range that the error message names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
+pub struct BoundedInteger<const MIN: u64, const MAX: u64>(pub u64);
 
-impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
+impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for BoundedInteger<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct InRange<const MIN: u64, const MAX: u64>;
         impl<const MIN: u64, const MAX: u64> Visitor<'_> for InRange<MIN, MAX> {
@@ -398,13 +398,13 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
                 in_range.ok_or_else(|| E::invalid_value(de::Unexpected::Signed(value), &self))
             }
         }
-        deserializer.deserialize_i64(InRange::<MIN, MAX>).map(Whole)
+        deserializer.deserialize_i64(InRange::<MIN, MAX>).map(BoundedInteger)
     }
 }
 
 /// Where to look for configuration, and who looks.
 #[derive(Clone, Copy)]
-pub struct Sources<'a> {
+pub struct ConfigSources<'a> {
     /// The one file to read, named by the user.
     pub explicit: Option<&'a Path>,
     pub user_dir: Option<&'a Path>,
@@ -414,7 +414,7 @@ pub struct Sources<'a> {
 }
 
 /// Reads what is there: the file that was named, or the user's and then the project's on top.
-pub fn load(sources: Sources<'_>) -> Result<Config> {
+pub fn load(sources: ConfigSources<'_>) -> Result<Config> {
     if let Some(path) = sources.explicit {
         let mut config = parse(path, &read(path)?)?;
         config.files.push(path.to_owned());
@@ -517,7 +517,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
 
 /// The nearest file from here up to the root of the repository; outside of a repository only the one right here. Never
 /// one above the home directory, and never one that somebody else put there.
-fn nearest_project_file(sources: Sources<'_>, warnings: &mut Vec<String>) -> Option<PathBuf> {
+fn nearest_project_file(sources: ConfigSources<'_>, warnings: &mut Vec<String>) -> Option<PathBuf> {
     let home = sources.home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
     let below_home = match &home {
         Some(home) if sources.here.starts_with(home) => {
@@ -662,7 +662,7 @@ mod tests {
             std::fs::write(&file, text).unwrap();
             let e = load(at(dir.path())).unwrap_err();
             assert_eq!(e.code(), ErrorCode::ConfigInvalid, "{text}");
-            assert!(load(Sources { explicit: Some(&file), ..at(dir.path()) }).is_ok(), "{text}");
+            assert!(load(ConfigSources { explicit: Some(&file), ..at(dir.path()) }).is_ok(), "{text}");
         }
         let text = "model = \"a:b\"\n[aliases]\nfast = \"x:theirs\"\nslow = \"x:theirs\"\n[limits]\nmax_cost_usd = 5.0\nmax_turns = 900\ntimeout_s = 9\n";
         std::fs::write(&file, text).unwrap();
@@ -671,7 +671,7 @@ mod tests {
         let text =
             "[aliases]\nfast = \"x:mine\"\n[limits]\nmax_cost_usd = 2.0\nmax_turns = 3\ntimeout_s = 60\n";
         std::fs::write(user.join("config.toml"), text).unwrap();
-        let config = load(Sources { user_dir: Some(&user), ..at(dir.path()) }).unwrap();
+        let config = load(ConfigSources { user_dir: Some(&user), ..at(dir.path()) }).unwrap();
         assert_eq!((config.model.as_deref(), config.limits.max_cost_usd), (Some("a:b"), Some(2.0)));
         let limits = (config.limits.max_turns.map(|most| most.0), config.limits.timeout_s.map(|most| most.0));
         assert_eq!(limits, (Some(3), Some(9)), "the lower one counts");
@@ -682,9 +682,9 @@ mod tests {
     }
 
     /// From a directory, as the user who runs the test.
-    fn at(here: &Path) -> Sources<'_> {
+    fn at(here: &Path) -> ConfigSources<'_> {
         let user = std::fs::metadata(here).unwrap().uid();
-        Sources { explicit: None, user_dir: None, here, home: None, user }
+        ConfigSources { explicit: None, user_dir: None, here, home: None, user }
     }
 
     #[test]
@@ -695,7 +695,7 @@ mod tests {
         let here = repository.join("a/b");
         std::fs::create_dir_all(&here).unwrap();
         let found = |sources| nearest_project_file(sources, &mut Vec::new());
-        let sources = Sources { home: Some(&home), ..at(&here) };
+        let sources = ConfigSources { home: Some(&home), ..at(&here) };
         for place in [&top, &home, &repository] {
             std::fs::write(place.join(PROJECT_FILE), "").unwrap();
         }
@@ -717,7 +717,7 @@ mod tests {
         std::fs::write(dir.path().join(PROJECT_FILE), "model = \"a:b\"\n").unwrap();
         let mine = at(dir.path());
         assert_eq!(load(mine).unwrap().model.as_deref(), Some("a:b"));
-        let config = load(Sources { user: mine.user + 1, ..mine }).unwrap();
+        let config = load(ConfigSources { user: mine.user + 1, ..mine }).unwrap();
         assert_eq!(config.model, None);
         assert!(config.warnings[0].contains("belongs to another user"), "{:?}", config.warnings);
     }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use posse_core::approval::{Answer, By, CallLine, DIFF_MARGIN, Parked, Request, Scope, Verdict, call_lines};
+use posse_core::approval::{
+    ApprovalAnswer, ApprovalRequest, ApprovalScope, ApprovalVerdict, CallLine, DIFF_MARGIN, DecidedBy,
+    ParkedCall, call_lines,
+};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
@@ -16,7 +19,7 @@ use posse_runtime::ports::{Observer, Store};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::render::Live;
+use crate::render::LiveTree;
 use crate::{spans, terminal};
 
 /// How soon a question is taken back that was answered elsewhere.
@@ -27,15 +30,15 @@ const LINES_FIRST: usize = 20;
 /// Who answers at a terminal.
 pub const OPERATOR: &str = "operator";
 
-pub struct Desk {
+pub struct ApprovalPrompt {
     store: Arc<dyn Store>,
     waiting: Mutex<UnboundedReceiver<String>>,
 }
 
 /// Hears what is asked. A task asks about one call at a time, so there are never more than tasks.
-pub struct Bell(UnboundedSender<String>);
+pub struct PromptBell(UnboundedSender<String>);
 
-impl Observer for Bell {
+impl Observer for PromptBell {
     fn event(&self, _: &TaskId, event: &Event) {
         if let Event::ApprovalRequested { approval, .. } = event {
             // Nobody answers any more when the desk is gone.
@@ -44,14 +47,14 @@ impl Observer for Bell {
     }
 }
 
-impl Desk {
-    pub fn new(store: Arc<dyn Store>) -> (Self, Arc<Bell>) {
+impl ApprovalPrompt {
+    pub fn new(store: Arc<dyn Store>) -> (Self, Arc<PromptBell>) {
         let (bell, waiting) = unbounded_channel();
-        (Self { store, waiting: Mutex::new(waiting) }, Arc::new(Bell(bell)))
+        (Self { store, waiting: Mutex::new(waiting) }, Arc::new(PromptBell(bell)))
     }
 
     /// Answers one after the other, for as long as there are questions.
-    pub async fn work(&self, live: Option<&Live>) -> Error {
+    pub async fn work(&self, live: Option<&LiveTree>) -> Error {
         let mut waiting = self.waiting.lock().await;
         while let Some(id) = waiting.recv().await {
             if let Some(live) = live {
@@ -77,7 +80,7 @@ pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
     if !parked.is_open() {
         return Ok(());
     }
-    let over = Over::default();
+    let over = ReaderGuard::default();
     let (shown, flag) = (parked.clone(), over.0.clone());
     let mut answering = tokio::task::spawn_blocking(move || question(&shown, &flag));
     let answer = loop {
@@ -104,9 +107,9 @@ pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
 
 /// Ends the thread that reads when nobody waits for it any more. What was typed for this question and not taken is for no other.
 #[derive(Default)]
-struct Over(Arc<AtomicBool>);
+struct ReaderGuard(Arc<AtomicBool>);
 
-impl Drop for Over {
+impl Drop for ReaderGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
         terminal::discard_typed();
@@ -114,7 +117,7 @@ impl Drop for Over {
 }
 
 /// The whole conversation about one call. `None`: no answer came from here.
-fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
+fn question(parked: &ParkedCall, over: &AtomicBool) -> Option<ApprovalAnswer> {
     let (width, _) = terminal::size();
     let lines = wrapped(&call_lines(parked), width);
     let (first, rest) = lines.split_at(lines.len().min(LINES_FIRST));
@@ -130,19 +133,19 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
         terminal::discard_typed();
         prompt(&format!("{} ", say!("desk-choices")));
         let line = read_line(over)?;
-        let yes = |scope| Some(Answer { scope, ..by_operator(Verdict::Approve) });
+        let yes = |scope| Some(ApprovalAnswer { scope, ..by_operator(ApprovalVerdict::Approve) });
         match line.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" | "t" | "task" | "s" | "session" if !is_seen => {
                 terminal::note(&say!("approval-not-all-shown"));
             }
-            "y" | "yes" => return yes(Scope::Once),
-            "t" | "task" => return yes(Scope::Task),
-            "s" | "session" => return yes(Scope::Session),
+            "y" | "yes" => return yes(ApprovalScope::Once),
+            "t" | "task" => return yes(ApprovalScope::Task),
+            "s" | "session" => return yes(ApprovalScope::Session),
             "n" | "no" => {
                 prompt(&format!("{} ", say!("desk-why")));
                 let reason = read_line(over)?;
                 let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
-                return Some(Answer { reason, ..by_operator(Verdict::Deny) });
+                return Some(ApprovalAnswer { reason, ..by_operator(ApprovalVerdict::Deny) });
             }
             "v" | "view" => is_seen |= page(&lines, over)?,
             _ => terminal::note(&say!("desk-keys")),
@@ -151,11 +154,11 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
 }
 
 /// `denied automatically in 10 min`.
-pub fn time_left(request: &Request) -> String {
+pub fn time_left(request: &ApprovalRequest) -> String {
     let left = spans::in_words(request.deadline_ms.saturating_sub(now_ms()) / 1000);
     match request.on_deadline {
-        Verdict::Approve => say!("approved-in", left),
-        Verdict::Deny => say!("denied-in", left),
+        ApprovalVerdict::Approve => say!("approved-in", left),
+        ApprovalVerdict::Deny => say!("denied-in", left),
     }
 }
 
@@ -170,8 +173,8 @@ pub fn painted(line: &CallLine, piece: &str) -> String {
     }
 }
 
-pub fn by_operator(verdict: Verdict) -> Answer {
-    Answer::new(verdict, By::Person(OPERATOR.to_owned()), now_ms())
+pub fn by_operator(verdict: ApprovalVerdict) -> ApprovalAnswer {
+    ApprovalAnswer::new(verdict, DecidedBy::Person(OPERATOR.to_owned()), now_ms())
 }
 
 /// Everything, a screen at a time. Returns whether the last line was shown.

@@ -11,7 +11,7 @@ use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, ToolResult};
 use posse_core::tool::{DELEGATION, canonical};
 use posse_messages::say;
-use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{Store, TaskFilter, TaskQuery, TaskRow};
 use posse_tools::diff;
 use posse_tools::files::content_after;
 use posse_tools::protected::FileProtection;
@@ -117,7 +117,7 @@ pub async fn gather(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Ve
 
 /// The tasks below a task.
 async fn below(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Vec<TaskRow>> {
-    let rows = store.find_tasks(TaskQuery::of(Which::Session(id.session().to_owned()))).await?;
+    let rows = store.find_tasks(TaskQuery::of(TaskFilter::Session(id.session().to_owned()))).await?;
     let parents: HashMap<TaskId, Option<TaskId>> =
         rows.iter().map(|row| (row.id.clone(), row.parent.clone())).collect();
     let is_below = |row: &TaskRow| {

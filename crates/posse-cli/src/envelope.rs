@@ -5,7 +5,7 @@ use std::time::Duration;
 use posse_core::id::TaskId;
 use posse_core::outcome::Outcome;
 use posse_core::usage::{SpendingTotal, dollars};
-use posse_core::verify::Evidence;
+use posse_core::verify::VerifyEvidence;
 use serde_json::{Value, json};
 
 /// `cost` is that of the task alone, in millionths of a dollar, and `None` when the price of a model is not known. `tree` is the task with
@@ -60,7 +60,7 @@ fn sections(outcome: &Outcome) -> Value {
     json!({ "findings": found.findings, "summary": found.summary, "answer": found.answer })
 }
 
-fn evidence(found: &Evidence) -> Value {
+fn evidence(found: &VerifyEvidence) -> Value {
     json!({
         "command": found.command,
         "passed": found.passed(),

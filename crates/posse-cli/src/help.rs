@@ -7,15 +7,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser};
 use posse_messages::{Language, find, language, say};
 
-use crate::args::Args;
+use crate::args::CliArgs;
 
-pub fn parse() -> Result<Args, clap::Error> {
+pub fn parse() -> Result<CliArgs, clap::Error> {
     let words = without_help(std::env::args_os().collect());
     match language() {
-        Language::English => Args::try_parse_from(words),
+        Language::English => CliArgs::try_parse_from(words),
         _ => {
-            let matches = translated(Args::command(), "help", Headings::new()).try_get_matches_from(words)?;
-            Args::from_arg_matches(&matches)
+            let matches =
+                translated(CliArgs::command(), "help", HelpHeadings::new()).try_get_matches_from(words)?;
+            CliArgs::from_arg_matches(&matches)
         }
     }
 }
@@ -59,13 +60,13 @@ pub fn complaint(error: &clap::Error) -> Option<String> {
 
 /// The command line is built once and lives as long as the process, and clap wants headings that do.
 #[derive(Clone, Copy)]
-struct Headings {
+struct HelpHeadings {
     commands: &'static str,
     arguments: &'static str,
     options: &'static str,
 }
 
-impl Headings {
+impl HelpHeadings {
     fn new() -> Self {
         Self {
             commands: say!("usage-commands").leak(),
@@ -76,7 +77,7 @@ impl Headings {
 }
 
 /// `key` is that of the command: `help-tasks-list` for `posse tasks list`.
-fn translated(command: Command, key: &str, headings: Headings) -> Command {
+fn translated(command: Command, key: &str, headings: HelpHeadings) -> Command {
     let template =
         format!("{{about-with-newline}}\n{} {{usage}}\n\n{{all-args}}{{after-help}}", say!("usage-heading"));
     let mut command = command
@@ -139,7 +140,7 @@ mod tests {
         let catalogue: BTreeMap<&str, &str> =
             entries(Language::English, "help").lines().filter_map(|line| line.split_once(" = ")).collect();
         let mut found = Vec::new();
-        texts(&Args::command(), "help", &mut found);
+        texts(&CliArgs::command(), "help", &mut found);
         let mut unused: BTreeSet<&str> = catalogue.keys().copied().collect();
         let mut wrong = Vec::new();
         for (keys, text) in &found {
@@ -155,6 +156,6 @@ mod tests {
 
     #[test]
     fn a_translated_command_line_is_still_a_sound_one() {
-        translated(Args::command(), "help", Headings::new()).debug_assert();
+        translated(CliArgs::command(), "help", HelpHeadings::new()).debug_assert();
     }
 }

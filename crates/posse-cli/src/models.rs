@@ -12,29 +12,29 @@ use posse_core::text::nearest;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust::hash;
-use posse_mcp::server::{ANY, HostModel, Hosts, PROVIDER as HOST};
+use posse_mcp::server::{ANY, ConnectedHosts, HostModel, PROVIDER as HOST};
 use posse_messages::{LocalizedText, fixed, localized};
 use posse_models::anthropic::{self, Anthropic};
-use posse_models::catalogue::{ModelRef, Prices, vendor_of};
-use posse_models::fallback::Fallback;
+use posse_models::catalogue::{ModelRef, PriceTable, vendor_of};
+use posse_models::fallback::FallbackModel;
 use posse_models::gemini::{self, Gemini};
-use posse_models::governor::{Governor, MAX_IN_FLIGHT};
-use posse_models::http::{Credential, Endpoint, Secret, Transport};
-use posse_models::openai_chat::{self, Dialect, OpenAiChat};
+use posse_models::governor::{MAX_IN_FLIGHT, RateGovernor};
+use posse_models::http::{KeySource, ProviderEndpoint, ProviderTransport, SecretText};
+use posse_models::openai_chat::{self, ChatDialect, OpenAiChat};
 use posse_models::openai_responses::OpenAiResponses;
-use posse_models::record::{Record, Recorder, Replay};
-use posse_models::retry::{Retry, RetryPolicy};
-use posse_models::scripted::Scripted;
-use posse_models::watch::{Patience, Watched};
-use posse_runtime::budget::Tariff;
-use posse_runtime::ports::{Model, Models, OpenModel};
+use posse_models::record::{RecordedModel, RecordingFile, ReplayModel};
+use posse_models::retry::{RetryModel, RetryPolicy};
+use posse_models::scripted::ScriptedModel;
+use posse_models::watch::{StallTimeouts, WatchedModel};
+use posse_runtime::budget::ModelTariff;
+use posse_runtime::ports::{Model, ModelResolver, OpenModel};
 
-use crate::config::{Config, ProviderConfig, Wire};
+use crate::config::{Config, ProviderConfig, WireFormat};
 
 /// A provider that needs no configuration.
-pub struct Known {
+pub struct ProviderPreset {
     pub name: &'static str,
-    pub wire: Wire,
+    pub wire: WireFormat,
     pub base_url: &'static str,
     /// The variable that overrides the base URL, if the vendor has one.
     pub base_env: Option<&'static str>,
@@ -43,10 +43,10 @@ pub struct Known {
     pub default_model: Option<&'static str>,
 }
 
-pub const KNOWN: &[Known] = &[
+pub const KNOWN: &[ProviderPreset] = &[
     known(
         "anthropic",
-        Wire::Anthropic,
+        WireFormat::Anthropic,
         anthropic::BASE_URL,
         Some("ANTHROPIC_BASE_URL"),
         &["ANTHROPIC_API_KEY"],
@@ -54,7 +54,7 @@ pub const KNOWN: &[Known] = &[
     ),
     known(
         "openai",
-        Wire::Openai,
+        WireFormat::Openai,
         openai_chat::BASE_URL,
         Some("OPENAI_BASE_URL"),
         &["OPENAI_API_KEY"],
@@ -62,7 +62,7 @@ pub const KNOWN: &[Known] = &[
     ),
     known(
         "openai-responses",
-        Wire::OpenaiResponses,
+        WireFormat::OpenaiResponses,
         openai_chat::BASE_URL,
         Some("OPENAI_BASE_URL"),
         &["OPENAI_API_KEY"],
@@ -70,44 +70,65 @@ pub const KNOWN: &[Known] = &[
     ),
     known(
         "gemini",
-        Wire::Gemini,
+        WireFormat::Gemini,
         gemini::BASE_URL,
         Some("GOOGLE_GEMINI_BASE_URL"),
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         Some("gemini-2.5-pro"),
     ),
-    known("ollama", Wire::OpenaiCompatible, "http://127.0.0.1:11434/v1", Some("OLLAMA_HOST"), &[], None),
+    known(
+        "ollama",
+        WireFormat::OpenaiCompatible,
+        "http://127.0.0.1:11434/v1",
+        Some("OLLAMA_HOST"),
+        &[],
+        None,
+    ),
     known(
         "openrouter",
-        Wire::OpenaiCompatible,
+        WireFormat::OpenaiCompatible,
         "https://openrouter.ai/api/v1",
         None,
         &["OPENROUTER_API_KEY"],
         None,
     ),
-    known("groq", Wire::OpenaiCompatible, "https://api.groq.com/openai/v1", None, &["GROQ_API_KEY"], None),
+    known(
+        "groq",
+        WireFormat::OpenaiCompatible,
+        "https://api.groq.com/openai/v1",
+        None,
+        &["GROQ_API_KEY"],
+        None,
+    ),
     known(
         "deepseek",
-        Wire::OpenaiCompatible,
+        WireFormat::OpenaiCompatible,
         "https://api.deepseek.com/v1",
         None,
         &["DEEPSEEK_API_KEY"],
         None,
     ),
-    known("mistral", Wire::OpenaiCompatible, "https://api.mistral.ai/v1", None, &["MISTRAL_API_KEY"], None),
-    known("vllm", Wire::OpenaiCompatible, "http://127.0.0.1:8000/v1", None, &[], None),
-    known("llamacpp", Wire::OpenaiCompatible, "http://127.0.0.1:8080/v1", None, &[], None),
+    known(
+        "mistral",
+        WireFormat::OpenaiCompatible,
+        "https://api.mistral.ai/v1",
+        None,
+        &["MISTRAL_API_KEY"],
+        None,
+    ),
+    known("vllm", WireFormat::OpenaiCompatible, "http://127.0.0.1:8000/v1", None, &[], None),
+    known("llamacpp", WireFormat::OpenaiCompatible, "http://127.0.0.1:8080/v1", None, &[], None),
 ];
 
 const fn known(
     name: &'static str,
-    wire: Wire,
+    wire: WireFormat,
     base_url: &'static str,
     base_env: Option<&'static str>,
     key_envs: &'static [&'static str],
     default_model: Option<&'static str>,
-) -> Known {
-    Known { name, wire, base_url, base_env, key_envs, default_model }
+) -> ProviderPreset {
+    ProviderPreset { name, wire, base_url, base_env, key_envs, default_model }
 }
 
 /// Reads a variable of the process's environment; an empty one counts as not set.
@@ -129,7 +150,7 @@ pub fn configured_model(config: &Config, asked: Option<&str>, env: Env) -> Resul
     }))
 }
 
-fn has_key(known: &Known, config: &Config, env: Env) -> bool {
+fn has_key(known: &ProviderPreset, config: &Config, env: Env) -> bool {
     // Hosts keep the environment from the servers they start, so a key may also be in a file.
     let in_file = config.providers.get(known.name).is_some_and(|provider| provider.api_key_file.is_some());
     in_file || known.key_envs.iter().any(|key| env(key).is_some())
@@ -210,12 +231,12 @@ fn serving<'a>(config: &'a Config, model: &str, env: Env) -> Vec<&'a str> {
 }
 
 /// The vendor whose models a provider with this protocol serves under their own names.
-fn vendor_speaking(wire: Wire) -> Option<&'static str> {
+fn vendor_speaking(wire: WireFormat) -> Option<&'static str> {
     match wire {
-        Wire::Anthropic => Some("anthropic"),
-        Wire::Openai | Wire::OpenaiResponses => Some("openai"),
-        Wire::Gemini => Some("gemini"),
-        Wire::OpenaiCompatible => None,
+        WireFormat::Anthropic => Some("anthropic"),
+        WireFormat::Openai | WireFormat::OpenaiResponses => Some("openai"),
+        WireFormat::Gemini => Some("gemini"),
+        WireFormat::OpenaiCompatible => None,
     }
 }
 
@@ -227,9 +248,9 @@ pub fn anchored(model: String, here: &Path) -> String {
     }
 }
 
-pub enum Tape {
+pub enum RecordingMode {
     None,
-    Record(Arc<Recorder>),
+    Record(Arc<RecordingFile>),
     Replay(PathBuf),
 }
 
@@ -238,30 +259,30 @@ pub enum Tape {
 pub struct ModelSource {
     config: Config,
     env: Env,
-    prices: Prices,
-    tape: Tape,
-    opened: Mutex<HashMap<String, (Transport, Arc<Governor>)>>,
-    governors: Mutex<HashMap<KeyUse, Arc<Governor>>>,
+    prices: PriceTable,
+    tape: RecordingMode,
+    opened: Mutex<HashMap<String, (ProviderTransport, Arc<RateGovernor>)>>,
+    governors: Mutex<HashMap<KeyUse, Arc<RateGovernor>>>,
     /// Where processes agree on the use of a key; without it each is alone.
     rates: Option<PathBuf>,
-    replays: Mutex<HashMap<String, Arc<Replay>>>,
-    hosts: Arc<Hosts>,
+    replays: Mutex<HashMap<String, Arc<ReplayModel>>>,
+    hosts: Arc<ConnectedHosts>,
 }
 
 /// Where a key is used and where it comes from.
 type KeyUse = (String, Option<String>);
 
-fn govern(max: usize, rates: Option<&Path>, (base_url, source): &KeyUse) -> Arc<Governor> {
-    let Some(rates) = rates else { return Governor::new(max) };
+fn govern(max: usize, rates: Option<&Path>, (base_url, source): &KeyUse) -> Arc<RateGovernor> {
+    let Some(rates) = rates else { return RateGovernor::new(max) };
     let name = hash(format!("{base_url} {}", source.as_deref().unwrap_or_default()).as_bytes());
-    Governor::shared(max, &rates.join(&name[..16])).unwrap_or_else(|error| {
+    RateGovernor::shared(max, &rates.join(&name[..16])).unwrap_or_else(|error| {
         tracing::warn!(%error, "other processes are not asked before a model is called");
-        Governor::new(max)
+        RateGovernor::new(max)
     })
 }
 
 impl ModelSource {
-    pub fn new(config: Config, env: Env, tape: Tape) -> Result<Self> {
+    pub fn new(config: Config, env: Env, tape: RecordingMode) -> Result<Self> {
         Ok(Self {
             prices: prices(&config)?,
             config,
@@ -271,12 +292,12 @@ impl ModelSource {
             governors: Mutex::default(),
             rates: None,
             replays: Mutex::default(),
-            hosts: Hosts::none(),
+            hosts: ConnectedHosts::none(),
         })
     }
 
     /// With the models of these hosts.
-    pub fn lent_by(mut self, hosts: Arc<Hosts>) -> Self {
+    pub fn lent_by(mut self, hosts: Arc<ConnectedHosts>) -> Self {
         self.hosts = hosts;
         self
     }
@@ -289,17 +310,17 @@ impl ModelSource {
 
     fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
         let reference = resolve_alias(&self.config, reference, self.env)?;
-        if let Tape::Replay(path) = &self.tape {
+        if let RecordingMode::Replay(path) = &self.tape {
             return Ok(self.replay(path, reference)?);
         }
         let model: Arc<dyn Model> = match reference.split_once(':') {
-            Some(("scripted", script)) => Arc::new(Scripted::from_reference(script)?),
+            Some(("scripted", script)) => Arc::new(ScriptedModel::from_reference(script)?),
             Some((HOST, model)) => Arc::new(HostModel::new(self.hosts.clone(), model)),
             Some(_) | None => self.open_provider(&reference)?,
         };
         Ok(match &self.tape {
-            Tape::Record(recorder) => Arc::new(Record::new(model, recorder.clone())),
-            Tape::None | Tape::Replay(_) => model,
+            RecordingMode::Record(recorder) => Arc::new(RecordedModel::new(model, recorder.clone())),
+            RecordingMode::None | RecordingMode::Replay(_) => model,
         })
     }
 
@@ -309,12 +330,12 @@ impl ModelSource {
         Ok((reference.to_string(), self.prices.price(&reference)))
     }
 
-    fn replay(&self, path: &Path, reference: String) -> Result<Arc<Replay>> {
+    fn replay(&self, path: &Path, reference: String) -> Result<Arc<ReplayModel>> {
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(replay) = replays.get(&reference) {
             return Ok(replay.clone());
         }
-        let replay = Arc::new(Replay::load(path, &reference)?);
+        let replay = Arc::new(ReplayModel::load(path, &reference)?);
         replays.insert(reference, replay.clone());
         Ok(replay)
     }
@@ -324,19 +345,21 @@ impl ModelSource {
         let (wire, transport, governor) = self.endpoint(parsed.provider())?;
         let (provider, name) = (parsed.provider(), parsed.model().to_owned());
         let model: Arc<dyn Model> = match wire {
-            Wire::Anthropic => Arc::new(Anthropic::over(transport, name).provider(provider)),
-            Wire::Openai => Arc::new(OpenAiChat::over(transport, name).provider(provider)),
-            Wire::OpenaiCompatible => {
-                Arc::new(OpenAiChat::over(transport, name).provider(provider).dialect(Dialect::compatible()))
+            WireFormat::Anthropic => Arc::new(Anthropic::over(transport, name).provider(provider)),
+            WireFormat::Openai => Arc::new(OpenAiChat::over(transport, name).provider(provider)),
+            WireFormat::OpenaiCompatible => Arc::new(
+                OpenAiChat::over(transport, name).provider(provider).dialect(ChatDialect::compatible()),
+            ),
+            WireFormat::OpenaiResponses => {
+                Arc::new(OpenAiResponses::over(transport, name).provider(provider))
             }
-            Wire::OpenaiResponses => Arc::new(OpenAiResponses::over(transport, name).provider(provider)),
-            Wire::Gemini => Arc::new(Gemini::over(transport, name).provider(provider)),
+            WireFormat::Gemini => Arc::new(Gemini::over(transport, name).provider(provider)),
         };
-        let watched = Arc::new(Watched::new(model, Patience::default()));
-        Ok(Arc::new(Retry::new(watched, RetryPolicy::default(), governor)))
+        let watched = Arc::new(WatchedModel::new(model, StallTimeouts::default()));
+        Ok(Arc::new(RetryModel::new(watched, RetryPolicy::default(), governor)))
     }
 
-    fn endpoint(&self, provider: &str) -> Result<(Wire, Transport, Arc<Governor>)> {
+    fn endpoint(&self, provider: &str) -> Result<(WireFormat, ProviderTransport, Arc<RateGovernor>)> {
         let configured = self.config.providers.get(provider);
         let known = KNOWN.iter().find(|known| known.name == provider);
         let Some(wire) = configured.and_then(|c| c.wire).or(known.map(|known| known.wire)) else {
@@ -355,11 +378,11 @@ impl ModelSource {
             let rates = self.rates.as_deref();
             governors.entry(used).or_insert_with_key(|used| govern(max, rates, used)).clone()
         };
-        let mut endpoint = Endpoint::new(base_url, credential);
+        let mut endpoint = ProviderEndpoint::new(base_url, credential);
         for (name, value) in configured.iter().flat_map(|c| &c.headers) {
-            endpoint.headers.push((name.clone(), Secret::new(value.clone())));
+            endpoint.headers.push((name.clone(), SecretText::new(value.clone())));
         }
-        let transport = Transport::new(endpoint)?;
+        let transport = ProviderTransport::new(endpoint)?;
         opened.insert(provider.to_owned(), (transport.clone(), governor.clone()));
         Ok((wire, transport, governor))
     }
@@ -367,9 +390,9 @@ impl ModelSource {
     fn base_url(
         &self,
         provider: &str,
-        wire: Wire,
+        wire: WireFormat,
         configured: Option<&ProviderConfig>,
-        known: Option<&Known>,
+        known: Option<&ProviderPreset>,
     ) -> Result<String> {
         let from_env =
             known.and_then(|known| known.base_env).and_then(|name| Some((name, (self.env)(name)?)));
@@ -388,7 +411,7 @@ impl ModelSource {
         let url = url.trim_end_matches('/');
         // Vendors leave the version out of their variable; our paths begin after it.
         let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-        Ok(if wire == Wire::Gemini && !has_path { format!("{url}/v1beta") } else { url.to_owned() })
+        Ok(if wire == WireFormat::Gemini && !has_path { format!("{url}/v1beta") } else { url.to_owned() })
     }
 
     /// The key, and a name for where it comes from: two providers may have the same.
@@ -397,8 +420,8 @@ impl ModelSource {
         provider: &str,
         base_url: &str,
         configured: Option<&ProviderConfig>,
-        known: Option<&Known>,
-    ) -> Result<(Credential, Option<String>)> {
+        known: Option<&ProviderPreset>,
+    ) -> Result<(KeySource, Option<String>)> {
         if let Some(path) = configured.and_then(|c| c.api_key_file.clone()) {
             let source = fixed!("key-from-file", path = path.display());
             return Ok((key_file(provider, path)?.from_where(&source), Some(source)));
@@ -415,13 +438,13 @@ impl ModelSource {
         let env = self.env;
         if let Some(name) = names.iter().find(|name| env(name).is_some()).cloned() {
             let source = fixed!("key-from-variable", name);
-            let key = Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim())));
+            let key = KeySource::from_fn(move || env(&name).map(|key| SecretText::new(key.trim())));
             return Ok((key.from_where(&source), Some(source)));
         }
-        let Some(name) = names.first() else { return Ok((Credential::none(), None)) };
+        let Some(name) = names.first() else { return Ok((KeySource::none(), None)) };
         if !is_vendor && named.is_none() {
             // Another server in the vendor's place may want none.
-            return Ok((Credential::none().from_where(fixed!("variable-not-set", name)), None));
+            return Ok((KeySource::none().from_where(fixed!("variable-not-set", name)), None));
         }
         let text = localized!("provider-needs-key", provider, name);
         let hint = match named {
@@ -434,7 +457,7 @@ impl ModelSource {
 
 /// A file that cannot be read is an error now, not a request without a key later. When it cannot be read again, the
 /// key that was there first has to do.
-fn key_file(provider: &str, path: PathBuf) -> Result<Credential> {
+fn key_file(provider: &str, path: PathBuf) -> Result<KeySource> {
     let failed =
         |code, message: LocalizedText| Error::new(code, message).hint(localized!("key-file-hint", provider));
     let text = std::fs::read_to_string(&path).map_err(|e| {
@@ -450,23 +473,23 @@ fn key_file(provider: &str, path: PathBuf) -> Result<Credential> {
             localized!("key-file-empty", provider, path = path.display()),
         ));
     }
-    let first = Secret::new(text.trim());
-    Ok(Credential::from_fn(move || {
+    let first = SecretText::new(text.trim());
+    Ok(KeySource::from_fn(move || {
         let now = std::fs::read_to_string(&path).ok().filter(|text| !text.trim().is_empty());
-        Some(now.map_or_else(|| first.clone(), |text| Secret::new(text.trim())))
+        Some(now.map_or_else(|| first.clone(), |text| SecretText::new(text.trim())))
     }))
 }
 
 /// The model of an agent that has none yet: opening it says why.
 pub const NONE: &str = "none:none";
 
-impl Models for ModelSource {
+impl ModelResolver for ModelSource {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         if agent.model == NONE {
             default_model(&self.config, None, self.env)?;
         }
         let is_lent = resolve_alias(&self.config, &agent.model, self.env)?.starts_with(&format!("{HOST}:"));
-        if is_lent && agent.fallback_models.is_empty() && !matches!(self.tape, Tape::Replay(_)) {
+        if is_lent && agent.fallback_models.is_empty() && !matches!(self.tape, RecordingMode::Replay(_)) {
             self.hosts.check()?;
         }
         let first = self.open_one(&agent.model)?;
@@ -479,12 +502,12 @@ impl Models for ModelSource {
         if let Some((default, (name, price))) =
             default.and_then(|name| Some((self.open_one(name).ok()?, self.priced(name).ok()?)))
         {
-            let model = Arc::new(Fallback::new(first, others).with_default(default));
-            return Ok(OpenModel { model, tariff: Tariff::new(prices).with_default(name, price) });
+            let model = Arc::new(FallbackModel::new(first, others).with_default(default));
+            return Ok(OpenModel { model, tariff: ModelTariff::new(prices).with_default(name, price) });
         }
         let model: Arc<dyn Model> =
-            if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
-        Ok(OpenModel { model, tariff: Tariff::new(prices) })
+            if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) };
+        Ok(OpenModel { model, tariff: ModelTariff::new(prices) })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
@@ -501,10 +524,10 @@ impl Models for ModelSource {
 }
 
 /// The built-in prices with those of the configuration before them: also for dated names, and with `*`.
-pub fn prices(config: &Config) -> Result<Prices> {
+pub fn prices(config: &Config) -> Result<PriceTable> {
     let table = toml::to_string(&config.prices)
         .map_err(|e| Error::new(ErrorCode::ConfigInvalid, localized!("prices-unreadable")).caused_by(e))?;
-    Prices::built_in().with("`prices`", &table)
+    PriceTable::built_in().with("`prices`", &table)
 }
 
 fn unknown_provider(provider: &str, config: &Config) -> Error {
@@ -539,7 +562,7 @@ fn ollama_url(host: &str) -> String {
 mod tests {
     use posse_core::agent::ModelSettings;
     use posse_core::board::Urgency;
-    use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse, Unlimited};
+    use posse_runtime::ports::{ModelMemo, ModelRequest, NoDeltas, ToolUse, UnlimitedCalls};
 
     use super::*;
 
@@ -600,7 +623,7 @@ mod tests {
     }
 
     fn source(config: &str, env: Env) -> ModelSource {
-        ModelSource::new(toml::from_str(config).unwrap(), env, Tape::None).unwrap()
+        ModelSource::new(toml::from_str(config).unwrap(), env, RecordingMode::None).unwrap()
     }
 
     #[test]
@@ -648,10 +671,11 @@ mod tests {
         let (tape, script) = (dir.path().join("tape.jsonl"), dir.path().join("script.yaml"));
         std::fs::write(&script, "[{text: One.}]").unwrap();
         let reference = format!("scripted:{}", script.display());
-        let recorder = Recorder::open(&tape).unwrap();
-        let recording = ModelSource::new(Config::default(), |_| None, Tape::Record(recorder)).unwrap();
+        let recorder = RecordingFile::open(&tape).unwrap();
+        let recording =
+            ModelSource::new(Config::default(), |_| None, RecordingMode::Record(recorder)).unwrap();
         assert!(ask(&*recording.open_one(&reference).unwrap()).is_ok());
-        let replaying = ModelSource::new(Config::default(), |_| None, Tape::Replay(tape)).unwrap();
+        let replaying = ModelSource::new(Config::default(), |_| None, RecordingMode::Replay(tape)).unwrap();
         let (first, second) =
             (replaying.open_one(&reference).unwrap(), replaying.open_one(&reference).unwrap());
         assert!(ask(&*first).is_ok(), "a script is recorded too");
@@ -659,7 +683,7 @@ mod tests {
     }
 
     fn ask(model: &dyn Model) -> Result<(), String> {
-        let (mut memo, settings) = (Memo::default(), ModelSettings::default());
+        let (mut memo, settings) = (ModelMemo::default(), ModelSettings::default());
         let request = ModelRequest {
             system: "",
             messages: &[],
@@ -671,7 +695,7 @@ mod tests {
             unanswered: 0,
             generation: 0,
             memo: &mut memo,
-            allowance: &Unlimited,
+            allowance: &UnlimitedCalls,
             urgency: Urgency::Interactive,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

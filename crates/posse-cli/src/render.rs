@@ -13,8 +13,8 @@ use posse_core::usage::{SpendingTotal, dollars};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-pub use live::Live;
-pub use plain::Plain;
+pub use live::LiveTree;
+pub use plain::PlainLines;
 
 /// Numbers as people read them: 950, 1.2k, 3.4M.
 pub fn count(n: u64) -> String {
@@ -28,7 +28,7 @@ pub fn count(n: u64) -> String {
 /// `1 token`, `950 tokens`, `1.2k tokens`.
 pub fn tokens(n: u64) -> String {
     match n {
-        0..1_000 => many(n, Thing::Token),
+        0..1_000 => many(n, CountedNoun::Token),
         _ => say!("tokens-shown", shown = count(n)),
     }
 }
@@ -51,7 +51,7 @@ pub fn with_subagents(tree: &SpendingTotal) -> String {
 }
 
 #[derive(Clone, Copy)]
-pub enum Thing {
+pub enum CountedNoun {
     Agent,
     Call,
     Error,
@@ -67,21 +67,21 @@ pub enum Thing {
 }
 
 /// `1 turn`, `2 turns`.
-pub fn many(n: impl Into<u64>, of: Thing) -> String {
+pub fn many(n: impl Into<u64>, of: CountedNoun) -> String {
     let n = n.into();
     match of {
-        Thing::Agent => say!("many-agents", n),
-        Thing::Call => say!("many-calls", n),
-        Thing::Error => say!("many-errors", n),
-        Thing::File => say!("many-files", n),
-        Thing::FinishedCall => say!("many-finished-calls", n),
-        Thing::Key => say!("many-keys", n),
-        Thing::Task => say!("many-tasks", n),
-        Thing::Token => say!("many-tokens", n),
-        Thing::Tool => say!("many-tools", n),
-        Thing::Tree => say!("many-trees", n),
-        Thing::Turn => say!("many-turns", n),
-        Thing::Warning => say!("many-warnings", n),
+        CountedNoun::Agent => say!("many-agents", n),
+        CountedNoun::Call => say!("many-calls", n),
+        CountedNoun::Error => say!("many-errors", n),
+        CountedNoun::File => say!("many-files", n),
+        CountedNoun::FinishedCall => say!("many-finished-calls", n),
+        CountedNoun::Key => say!("many-keys", n),
+        CountedNoun::Task => say!("many-tasks", n),
+        CountedNoun::Token => say!("many-tokens", n),
+        CountedNoun::Tool => say!("many-tools", n),
+        CountedNoun::Tree => say!("many-trees", n),
+        CountedNoun::Turn => say!("many-turns", n),
+        CountedNoun::Warning => say!("many-warnings", n),
     }
 }
 
@@ -132,9 +132,9 @@ pub fn file(change: &FileChange, colours: bool) -> String {
 }
 
 /// One JSON object per event.
-pub struct JsonLines;
+pub struct JsonEvents;
 
-impl Observer for JsonLines {
+impl Observer for JsonEvents {
     fn event(&self, task: &TaskId, event: &Event) {
         crate::terminal::out(&crate::wire::event(task, event).to_string());
     }
@@ -147,15 +147,15 @@ impl Observer for JsonLines {
 }
 
 /// The view that fits where the output goes.
-pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<Live>>) {
+pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<LiveTree>>) {
     if json {
-        return (Arc::new(JsonLines), None);
+        return (Arc::new(JsonEvents), None);
     }
     if crate::terminal::stderr_is_terminal() {
-        let live = Arc::new(Live::new(title));
+        let live = Arc::new(LiveTree::new(title));
         return (live.clone(), Some(live));
     }
-    (Arc::new(Plain), None)
+    (Arc::new(PlainLines), None)
 }
 
 #[cfg(test)]
@@ -166,6 +166,9 @@ mod tests {
     fn one_is_singular_and_many_are_shortened() {
         let shown = [0, 1, 2, 999, 1_000].map(tokens);
         assert_eq!(shown, ["0 tokens", "1 token", "2 tokens", "999 tokens", "1.0k tokens"]);
-        assert_eq!((many(1u64, Thing::Task), many(2u64, Thing::Tree)), ("1 task".into(), "2 trees".into()));
+        assert_eq!(
+            (many(1u64, CountedNoun::Task), many(2u64, CountedNoun::Tree)),
+            ("1 task".into(), "2 trees".into())
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use posse_messages::say;
 use posse_store::TaskTree;
 
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::commands::in_background;
 use crate::config::StoreConfig;
 use crate::terminal;
@@ -101,7 +101,7 @@ pub fn obstacle(tree: &TaskTree, state: TreeState, why: Option<CapBreach>) -> Op
 }
 
 /// Applies the configured caps in a process of its own, with the lowest priority and at most once an hour: nothing here waits for it.
-pub fn apply_later(global: &Global, config: &StoreConfig, state: &Path) {
+pub fn apply_later(global: &GlobalArgs, config: &StoreConfig, state: &Path) {
     if RetentionCaps::of(config).is_none() || !is_due(&state.join(REPORT)) {
         return;
     }

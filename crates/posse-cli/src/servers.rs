@@ -20,17 +20,17 @@ use posse_core::text::visible;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust;
-use posse_mcp::client::{Endpoint, Remote, Server, ServerConfig, ServerName};
+use posse_mcp::client::{McpClient, RemoteServer, ServerConfig, ServerEndpoint, ServerName};
 use posse_messages::say;
-use posse_runtime::ports::{Agents, Tool};
-use posse_tools::launch::Launch;
+use posse_runtime::ports::{AgentLookup, Tool};
+use posse_tools::launch::ProcessLauncher;
 use serde_json::{Map, Value};
 
 pub use self::entry::McpServerConfig;
-use self::memory::Files;
-use self::package::Ground;
-use self::process::Confined;
-use crate::args::How;
+use self::memory::PinFiles;
+use self::package::ProgramSearch;
+use self::process::ConfinedStarter;
+use crate::args::RunOptions;
 use crate::config::SandboxConfig;
 use crate::setup::{Setup, search};
 
@@ -38,8 +38,8 @@ use crate::setup::{Setup, search};
 pub const PROJECT_FILE: &str = ".mcp.json";
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-pub struct Servers {
-    all: Vec<Named>,
+pub struct ServerRegistry {
+    all: Vec<NamedServer>,
     /// The operator named them, and they cannot be used as they are; `problems` says why.
     unusable: Vec<ServerName>,
     problems: Vec<Error>,
@@ -47,15 +47,15 @@ pub struct Servers {
 
 /// Which servers somebody looks for, by entries of lists of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted<'a> {
+pub enum ServerFilter<'a> {
     These(&'a [String]),
     All,
 }
 
 /// A server, and whose it is.
-pub struct Named {
-    pub server: Arc<Server>,
-    pub origin: Origin,
+pub struct NamedServer {
+    pub server: Arc<McpClient>,
+    pub origin: ServerOrigin,
     /// How its process is held; for a server elsewhere there is none.
     pub confinement: String,
     /// What it is started with, or where it is, for people.
@@ -63,19 +63,19 @@ pub struct Named {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum ServerOrigin {
     Operator,
     /// This file of a project, or of an agent.
     File(PathBuf),
 }
 
-impl Servers {
+impl ServerRegistry {
     pub fn none() -> Self {
         Self { all: Vec::new(), unusable: Vec::new(), problems: Vec::new() }
     }
 
     /// Reads who there is; nobody is started. Files of agents are read only if somebody of them is wanted.
-    pub fn load(setup: &Setup, wanted: Wanted<'_>) -> Self {
+    pub fn load(setup: &Setup, wanted: ServerFilter<'_>) -> Self {
         let mut servers = Self::none();
         for (name, config) in &setup.config.mcp.servers {
             let made = ServerName::parse(name).and_then(|name| {
@@ -86,11 +86,12 @@ impl Servers {
             if made.is_err() {
                 servers.unusable.extend(ServerName::parse(name));
             }
-            servers.add(setup, Origin::Operator, made);
+            servers.add(setup, ServerOrigin::Operator, made);
         }
         servers.add_project(setup);
         let is_missing = |entry: &String| !servers.covers(entry);
-        if wanted == Wanted::All || matches!(wanted, Wanted::These(entries) if entries.iter().any(is_missing))
+        if wanted == ServerFilter::All
+            || matches!(wanted, ServerFilter::These(entries) if entries.iter().any(is_missing))
         {
             servers.add_agents(setup);
         }
@@ -99,15 +100,15 @@ impl Servers {
 
     /// What a server of the operator reads of its own.
     fn packages(setup: &Setup, config: &ServerConfig) -> Vec<PathBuf> {
-        let Endpoint::Stdio(program) = &config.endpoint else { return Vec::new() };
+        let ServerEndpoint::Stdio(program) = &config.endpoint else { return Vec::new() };
         let search = search(&[&setup.workspace, &setup.state]);
         let home = crate::models::process_env("HOME").map(PathBuf::from);
         let home = home.map(|home| home.canonicalize().unwrap_or(home));
         let workspace = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
-        Ground { search: &search, home: home.as_deref(), workspace: &workspace }.packages(program)
+        ProgramSearch { search: &search, home: home.as_deref(), workspace: &workspace }.packages(program)
     }
 
-    pub fn all(&self) -> &[Named] {
+    pub fn all(&self) -> &[NamedServer] {
         &self.all
     }
 
@@ -115,7 +116,7 @@ impl Servers {
         &self.problems
     }
 
-    pub fn find(&self, name: &str) -> Result<&Named> {
+    pub fn find(&self, name: &str) -> Result<&NamedServer> {
         let found = self.all.iter().find(|named| named.server.config().name.as_str() == name);
         found.ok_or_else(|| self.unknown(name))
     }
@@ -164,7 +165,7 @@ impl Servers {
                     continue;
                 }
             };
-            if named.origin != Origin::Operator {
+            if named.origin != ServerOrigin::Operator {
                 let digests =
                     of_server.iter().map(|tool| (tool.spec().name.clone(), named.digest(tool.spec())));
                 foreign.extend(digests);
@@ -188,30 +189,31 @@ impl Servers {
         closing.join_all().await;
     }
 
-    fn add(&mut self, setup: &Setup, origin: Origin, made: Result<(ServerConfig, Launch)>) {
+    fn add(&mut self, setup: &Setup, origin: ServerOrigin, made: Result<(ServerConfig, ProcessLauncher)>) {
         let (mut config, launch) = match made {
             Ok(made) => made,
             Err(e) => return self.problems.push(e),
         };
-        let is_taken = |named: &Named| named.server.config().name.canonical() == config.name.canonical();
+        let is_taken =
+            |named: &NamedServer| named.server.config().name.canonical() == config.name.canonical();
         if self.all.iter().any(is_taken) {
             let text = say!("mcp-server-twice", server = config.name, origin = origin.to_string());
             return self.problems.push(Error::new(ErrorCode::ConfigInvalid, text));
         }
         let (confinement, what) = match &config.endpoint {
-            Endpoint::Stdio(program) => (
+            ServerEndpoint::Stdio(program) => (
                 launch.sandbox.describe(),
                 [std::slice::from_ref(&program.command), &program.args[..]].concat().join(" "),
             ),
-            Endpoint::Http(remote) => (say!("mcp-elsewhere"), remote.url.to_string()),
+            ServerEndpoint::Http(remote) => (say!("mcp-elsewhere"), remote.url.to_string()),
         };
-        if let Endpoint::Http(Remote { oauth: Some(oauth), .. }) = &mut config.endpoint {
+        if let ServerEndpoint::Http(RemoteServer { oauth: Some(oauth), .. }) = &mut config.endpoint {
             oauth.exceptions = setup.config.network.allow_private.iter().map(|private| private.0).collect();
         }
         let memory = files(setup);
-        let starter = Arc::new(Confined::new(launch, setup.server_grant()));
-        let server = Server::with_vault(config, starter, memory.clone(), Some(memory));
-        self.all.push(Named { server, origin, confinement, what });
+        let starter = Arc::new(ConfinedStarter::new(launch, setup.server_grant()));
+        let server = McpClient::with_vault(config, starter, memory.clone(), Some(memory));
+        self.all.push(NamedServer { server, origin, confinement, what });
     }
 
     /// Of a project's file, if it is there and exactly this content is trusted.
@@ -237,7 +239,7 @@ impl Servers {
 
     /// Of the agents that may run here.
     fn add_agents(&mut self, setup: &Setup) {
-        for definition in setup.agents(&How::default()).list() {
+        for definition in setup.agents(&RunOptions::default()).list() {
             let path = PathBuf::from(&definition.origin.path);
             for (name, value) in definition.mcp_servers.iter().filter(|(_, value)| !value.is_null()) {
                 self.add_foreign(setup, &path, name, value);
@@ -260,12 +262,12 @@ impl Servers {
             Error::new(e.code(), format!("{}: {}", path.display(), e.message()))
                 .hint(e.advice().unwrap_or_default())
         });
-        self.add(setup, Origin::File(path.to_owned()), made);
+        self.add(setup, ServerOrigin::File(path.to_owned()), made);
     }
 }
 
-fn files(setup: &Setup) -> Arc<Files> {
-    Arc::new(Files::at(setup.state.join("mcp")))
+fn files(setup: &Setup) -> Arc<PinFiles> {
+    Arc::new(PinFiles::at(setup.state.join("mcp")))
 }
 
 /// What servers are told about who asks.
@@ -273,7 +275,7 @@ pub fn secrets(setup: &Setup) -> Vec<String> {
     files(setup).secrets()
 }
 
-impl Named {
+impl NamedServer {
     /// What a tool of it is: another server, or other words, are another tool.
     fn digest(&self, spec: &ToolSpec) -> String {
         let ToolSpec { name, description, input_schema, .. } = spec;
@@ -293,11 +295,11 @@ fn is_about(entry: &str, server: &ServerName) -> bool {
     patterns.iter().any(|pattern| pattern.name().starts_with(&tools) || pattern.names(&format!("{tools}x")))
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for ServerOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Origin::Operator => f.write_str(&say!("mcp-origin-operator")),
-            Origin::File(path) => write!(f, "{}", path.display()),
+            ServerOrigin::Operator => f.write_str(&say!("mcp-origin-operator")),
+            ServerOrigin::File(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -384,7 +386,7 @@ fn is_posse(server: &Value) -> bool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnSandbox {
-    pub tier: Option<posse_tools::sandbox::Wish>,
+    pub tier: Option<posse_tools::sandbox::SandboxWish>,
     pub network: Option<crate::config::ReachConfig>,
     /// More that it may read and write.
     pub read: Vec<PathBuf>,

@@ -7,46 +7,46 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use posse_core::agent::{Agent, ModelSettings};
-use posse_core::approval::{self, Mode, Policy};
-use posse_core::board::{OnLimit, Rules};
-use posse_core::budget::Caps;
-use posse_core::confinement::Reach;
-use posse_core::grant::{Grant, Rights, Root, Rule, Tier, Verdict};
+use posse_core::approval::{self, ApprovalHandling, ApprovalPolicy};
+use posse_core::board::{BoardLimits, OnLimit};
+use posse_core::budget::BudgetCaps;
+use posse_core::confinement::NetworkReach;
+use posse_core::grant::{Grant, GrantRule, Rights, RootGrant, RuleVerdict, SandboxTier};
 use posse_core::id::AgentName;
 use posse_core::lease;
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
-use posse_core::redact::Redactor;
+use posse_core::redact::SecretRedactor;
 use posse_core::text::{nearest, visible};
-use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
+use posse_core::tool::{SESSION_TOOLS, ToolEffect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
-use posse_definitions::places::Places;
-use posse_definitions::trust::{Trust, TrustStore};
-use posse_mcp::server::Hosts;
+use posse_definitions::places::AgentPlaces;
+use posse_definitions::trust::{TrustPolicy, TrustStore};
+use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
-use posse_models::record::Recorder;
-use posse_net::{Pinned, SystemResolver};
+use posse_models::record::RecordingFile;
+use posse_net::{PinnedClient, SystemResolver};
 use posse_runtime::ports::{Tool, Verifier};
 use posse_runtime::session::RULES;
-use posse_runtime::session::facades::{Facade, Facades};
+use posse_runtime::session::facades::{Facade, SessionFacades};
 use posse_store::SqliteStore;
-use posse_tools::bash::Bash;
+use posse_tools::bash::BashTool;
 use posse_tools::confinement::ProcessLimits;
-use posse_tools::fetch::Fetch;
-use posse_tools::launch::{self, Environment, Launch};
+use posse_tools::fetch::FetchTool;
+use posse_tools::launch::{self, CommandEnvironment, ProcessLauncher};
 use posse_tools::protected::FileProtection;
-use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
-use posse_tools::skill::Skills;
-use posse_tools::supervisor::{Directory, Supervisor};
-use posse_tools::verify::Commands;
+use posse_tools::sandbox::{Sandbox, SandboxSettings, closed_at_home};
+use posse_tools::skill::SkillCatalog;
+use posse_tools::supervisor::{Supervisor, WorkDirectory};
+use posse_tools::verify::CommandVerifier;
 use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
-use crate::args::{Global, How};
-use crate::config::{self, ApprovalDefault, ApprovalMode, Config, SandboxConfig, Sources};
-use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
-use crate::servers::{OwnSandbox, Servers, Wanted, is_about_servers};
+use crate::args::{GlobalArgs, RunOptions};
+use crate::config::{self, ApprovalDefault, ApprovalMode, Config, ConfigSources, SandboxConfig};
+use crate::models::{self, KNOWN, ModelSource, RecordingMode, process_env};
+use crate::servers::{OwnSandbox, ServerFilter, ServerRegistry, is_about_servers};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
 
@@ -66,16 +66,16 @@ fn allowed_tools(state: &Path) -> TrustStore {
 }
 
 /// Every tool there is here, and what was wrong with those that are not.
-pub struct Tools {
+pub struct ToolInventory {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Those that the project brings along, with what they are: programs of whoever wrote the project.
     pub foreign: BTreeMap<String, String>,
     pub problems: Vec<Error>,
     /// Where those of MCP servers come from.
-    pub servers: Arc<Servers>,
+    pub servers: Arc<ServerRegistry>,
 }
 
-impl Tools {
+impl ToolInventory {
     /// Tools by the names people use, or all of an MCP server. A name that no tool has is an error: a wrong spelling must not allow
     /// anything. Which tools a server has is known only when it was asked.
     fn named(&self, list: &[String]) -> Result<Vec<String>> {
@@ -151,22 +151,22 @@ pub struct Setup {
     /// What processes that tools start are held to.
     pub sandbox: Arc<Sandbox>,
     /// The MCP servers of this session, once somebody asked for them.
-    pub servers: OnceLock<Arc<Servers>>,
+    pub servers: OnceLock<Arc<ServerRegistry>>,
     /// The hosts that delegate to this process: none but in `posse mcp`.
-    pub hosts: Arc<Hosts>,
+    pub hosts: Arc<ConnectedHosts>,
 }
 
 impl Setup {
-    pub fn load(global: &Global) -> Result<Self> {
+    pub fn load(global: &GlobalArgs) -> Result<Self> {
         let workspace = std::env::current_dir()
             .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
         Self::load_in(global, workspace)
     }
 
     /// As if it was started in this directory.
-    pub fn load_in(global: &Global, workspace: PathBuf) -> Result<Self> {
+    pub fn load_in(global: &GlobalArgs, workspace: PathBuf) -> Result<Self> {
         let home = process_env("HOME").map(PathBuf::from);
-        let config = config::load(Sources {
+        let config = config::load(ConfigSources {
             explicit: global.config.as_deref(),
             user_dir: user_config_dir().as_deref(),
             here: &workspace,
@@ -179,9 +179,10 @@ impl Setup {
         let telemetry = Telemetry::new(wishes(global, &config));
         let project = workspace.clone();
         let state = state_dir(global)?;
-        let toolchains = Environment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
+        let toolchains =
+            CommandEnvironment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
         let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref(), toolchains)?;
-        let (servers, hosts) = (OnceLock::new(), Hosts::none());
+        let (servers, hosts) = (OnceLock::new(), ConnectedHosts::none());
         Ok(Self { config, workspace, project, state, telemetry, sandbox, servers, hosts })
     }
 
@@ -194,29 +195,29 @@ impl Setup {
         open_store(&self.state)
     }
 
-    pub fn models(&self, how: &How) -> Result<Arc<ModelSource>> {
+    pub fn models(&self, how: &RunOptions) -> Result<Arc<ModelSource>> {
         let tape = match (&how.record, &how.replay) {
-            (Some(path), _) => Tape::Record(Recorder::open(path)?),
-            (None, Some(path)) => Tape::Replay(path.clone()),
-            (None, None) => Tape::None,
+            (Some(path), _) => RecordingMode::Record(RecordingFile::open(path)?),
+            (None, Some(path)) => RecordingMode::Replay(path.clone()),
+            (None, None) => RecordingMode::None,
         };
         let source = ModelSource::new(self.config.clone(), process_env, tape)?;
         Ok(Arc::new(source.sharing(&self.state).lent_by(self.hosts.clone())))
     }
 
     /// The agent that `run` and `chat` talk to.
-    pub fn orchestrator(&self, how: &How) -> Result<Agent> {
+    pub fn orchestrator(&self, how: &RunOptions) -> Result<Agent> {
         let model = models::default_model(&self.config, how.common.model.as_deref(), process_env)?;
         self.orchestrator_with(how, model)
     }
 
     /// The model that somebody named for everything that names none itself.
-    pub fn configured_model(&self, how: &How) -> Result<Option<String>> {
+    pub fn configured_model(&self, how: &RunOptions) -> Result<Option<String>> {
         models::configured_model(&self.config, how.common.model.as_deref(), process_env)
     }
 
     /// The agent that `run` and `chat` talk to, if it had this model.
-    pub fn orchestrator_with(&self, how: &How, model: String) -> Result<Agent> {
+    pub fn orchestrator_with(&self, how: &RunOptions, model: String) -> Result<Agent> {
         let model = models::anchored(model, &self.workspace);
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {
@@ -228,7 +229,7 @@ impl Setup {
         })
     }
 
-    fn settings(&self, how: &How) -> ModelSettings {
+    fn settings(&self, how: &RunOptions) -> ModelSettings {
         let configured = &self.config.model_settings;
         ModelSettings {
             temperature: configured.temperature,
@@ -242,9 +243,9 @@ impl Setup {
     }
 
     /// With which tools models delegate.
-    pub fn facades(&self) -> Result<Facades> {
-        let Some(names) = &self.config.session.tools else { return Ok(Facades::default()) };
-        names.iter().map(|name| Facade::parse(name)).collect::<Result<Facades>>().map_err(|e| {
+    pub fn facades(&self) -> Result<SessionFacades> {
+        let Some(names) = &self.config.session.tools else { return Ok(SessionFacades::default()) };
+        names.iter().map(|name| Facade::parse(name)).collect::<Result<SessionFacades>>().map_err(|e| {
             let text = say!("session-tools-invalid", why = e.message());
             Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
         })
@@ -256,9 +257,9 @@ impl Setup {
     }
 
     /// Limits on the tasks of one parent.
-    pub fn rules(&self) -> Rules {
+    pub fn rules(&self) -> BoardLimits {
         let configured = &self.config.session;
-        Rules {
+        BoardLimits {
             running_max: configured.max_running.map_or(RULES.running_max, |most| most.0 as usize),
             open_max: configured.max_open_tasks.map_or(RULES.open_max, |most| most.0 as usize),
             on_limit: configured.on_limit.map_or(RULES.on_limit, OnLimit::from),
@@ -271,60 +272,66 @@ impl Setup {
     }
 
     /// Who can be delegated to.
-    pub fn agents(&self, how: &How) -> Arc<AgentFiles> {
+    pub fn agents(&self, how: &RunOptions) -> Arc<AgentFiles> {
         Arc::new(AgentFiles::new(self.places(), self.trust(how.common.trust)))
     }
 
     /// Where definitions of agents are looked for.
-    pub fn places(&self) -> Places {
+    pub fn places(&self) -> AgentPlaces {
         let home = process_env("HOME").map(PathBuf::from);
-        Places::find(&self.project, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
+        AgentPlaces::find(
+            &self.project,
+            home.as_deref(),
+            xdg("XDG_CONFIG_HOME", ".config").as_deref(),
+            user(),
+        )
     }
 
     /// Whose definitions may run: those somebody said yes to, or all.
-    pub fn trust(&self, all: bool) -> Trust {
-        if all { Trust::All } else { Trust::Store(trust_store(&self.state)) }
+    pub fn trust(&self, all: bool) -> TrustPolicy {
+        if all { TrustPolicy::All } else { TrustPolicy::Store(trust_store(&self.state)) }
     }
 
-    pub fn caps(&self, how: &How) -> Caps {
+    pub fn caps(&self, how: &RunOptions) -> BudgetCaps {
         let limits = &self.config.limits;
         let usd = match (how.common.max_cost, limits.max_cost_usd) {
             (Some(asked), Some(configured)) => Some(asked.min(configured)),
             (asked, configured) => asked.or(configured),
         };
-        Caps {
+        BudgetCaps {
             input_tokens: limits.max_input_tokens.map(|n| n.0),
             output_tokens: None,
             cost_micros: usd.map(|usd| if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 }),
         }
-        .least(&Caps { cost_micros: number(launch::COST_LEFT), ..Caps::default() })
+        .least(&BudgetCaps { cost_micros: number(launch::COST_LEFT), ..BudgetCaps::default() })
     }
 
     /// What a task that goes on may spend in all: what it could before, unless a new sum is named now. The
     /// configuration can lower a sum, and says anew how many tokens there are.
-    pub fn caps_again(&self, how: &How, before: &Caps) -> Caps {
+    pub fn caps_again(&self, how: &RunOptions, before: &BudgetCaps) -> BudgetCaps {
         let today = self.caps(how);
         let least = match (before.cost_micros, today.cost_micros) {
             (Some(before), Some(today)) => Some(before.min(today)),
             (before, today) => before.or(today),
         };
-        Caps {
+        BudgetCaps {
             input_tokens: today.input_tokens.or(before.input_tokens),
             output_tokens: before.output_tokens,
             cost_micros: if how.common.max_cost.is_some() { today.cost_micros } else { least },
         }
     }
 
-    pub fn tools(&self) -> Result<Tools> {
+    pub fn tools(&self) -> Result<ToolInventory> {
         let (closed, protection) = (self.sandbox.closed(), self.sandbox.protection());
         let workspace = Workspace::open_with(&self.workspace, closed, protection)?;
-        let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
+        let (skills, warnings) =
+            SkillCatalog::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
         let mut problems: Vec<Error> =
             warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
         let launch = self.launch();
         let mut tools = posse_tools::files::toolset(workspace, skills);
-        tools.push(Arc::new(Bash::new(launch.clone())));
-        tools.push(Arc::new(Fetch::new(self.pinned())));
+        tools.push(Arc::new(BashTool::new(launch.clone())));
+        tools.push(Arc::new(FetchTool::new(self.pinned())));
         // The user's first: of two tools with one name, a project's must not take the place of the user's.
         let project = self.project.join(".posse/tools");
         let mut dirs = user_dirs("tools");
@@ -348,25 +355,25 @@ impl Setup {
                 Err(e) => problems.push(e),
             }
         }
-        let servers = self.servers(Wanted::These(&[]));
+        let servers = self.servers(ServerFilter::These(&[]));
         servers.add_tools(&mut tools, &mut foreign, &mut problems);
-        Ok(Tools { tools, foreign, problems, servers })
+        Ok(ToolInventory { tools, foreign, problems, servers })
     }
 
     /// The MCP servers there are. `wanted` are entries of lists of tools, for which agents' files may have to be read.
-    pub fn servers(&self, wanted: Wanted<'_>) -> Arc<Servers> {
-        self.servers.get_or_init(|| Arc::new(Servers::load(self, wanted))).clone()
+    pub fn servers(&self, wanted: ServerFilter<'_>) -> Arc<ServerRegistry> {
+        self.servers.get_or_init(|| Arc::new(ServerRegistry::load(self, wanted))).clone()
     }
 
     /// The MCP servers that this run may use, and by which entries of lists of tools. `None` if it may use none.
-    pub fn servers_of(&self, how: &How) -> Option<(Arc<Servers>, Vec<String>)> {
+    pub fn servers_of(&self, how: &RunOptions) -> Option<(Arc<ServerRegistry>, Vec<String>)> {
         let all = how.common.allow.iter().chain(&self.config.grant.allow);
         let wanted: Vec<String> = all.filter(|entry| is_about_servers(entry)).cloned().collect();
-        (!wanted.is_empty()).then(|| (self.servers(Wanted::These(&wanted)), wanted))
+        (!wanted.is_empty()).then(|| (self.servers(ServerFilter::These(&wanted)), wanted))
     }
 
     /// Gets to know those of them that were never asked. One that cannot be reached is said and left out.
-    pub async fn meet_servers(&self, how: &How) {
+    pub async fn meet_servers(&self, how: &RunOptions) {
         let Some((servers, wanted)) = self.servers_of(how) else { return };
         let problems = servers.meet(&wanted).await;
         servers.problems().iter().chain(&problems).for_each(terminal::warn);
@@ -381,12 +388,12 @@ impl Setup {
 
     /// What a server's process may do: what the operator may, inside the sandbox.
     pub fn server_grant(&self) -> Grant {
-        let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
-        Grant::of_root(Root { sandbox, depth: 1, ..Root::default() })
+        let sandbox = self.sandbox.tier().unwrap_or(SandboxTier::Kernel);
+        Grant::of_root(RootGrant { sandbox, depth: 1, ..RootGrant::default() })
     }
 
     /// How a server is started, in a sandbox that may differ from that of commands and that lets it read what it is made of.
-    pub fn launch_for(&self, own: &Option<OwnSandbox>, packages: Vec<PathBuf>) -> Result<Launch> {
+    pub fn launch_for(&self, own: &Option<OwnSandbox>, packages: Vec<PathBuf>) -> Result<ProcessLauncher> {
         let usual = self.launch();
         if own.is_none() && packages.is_empty() {
             return Ok(usual);
@@ -396,7 +403,7 @@ impl Setup {
         let (home, toolchains) = (process_env("HOME").map(PathBuf::from), usual.environment.toolchains());
         let config = own.of(&self.config.sandbox);
         let sandbox = sandbox(&config, &self.workspace, &self.state, home.as_deref(), toolchains)?;
-        Ok(Launch { sandbox, ..usual })
+        Ok(ProcessLauncher { sandbox, ..usual })
     }
 
     /// Whether a variable holds a provider's key.
@@ -404,20 +411,20 @@ impl Setup {
         self.key_variables().iter().any(|key| key == name)
     }
 
-    pub fn environment(&self) -> Environment {
-        Environment::new(std::env::vars_os(), self.config.bash.env.clone(), self.key_variables())
+    pub fn environment(&self) -> CommandEnvironment {
+        CommandEnvironment::new(std::env::vars_os(), self.config.bash.env.clone(), self.key_variables())
     }
 
     /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
     /// own tools only when they are named; a project's tools only when they are named for this run, because the
     /// user's configuration cannot know what a project means by a name.
-    pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
+    pub fn grant(&self, how: &RunOptions, found: &ToolInventory) -> Result<Grant> {
         let (asked, configured) = (found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?);
         let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
             let allowed = configured.contains(name) && !found.foreign.contains_key(name);
-            let harmless = *effect == Effect::Pure || !how.common.read_only;
+            let harmless = *effect == ToolEffect::Pure || !how.common.read_only;
             harmless && (usual || allowed || asked.contains(name))
         };
         let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
@@ -425,39 +432,39 @@ impl Setup {
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
         let network = self.config.network.hosts.clone().unwrap_or_default();
-        let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
+        let sandbox = self.sandbox.tier().unwrap_or(SandboxTier::Kernel);
         let tools = names.into_iter().collect();
         let depth = nested_depth()?.map_or(self.max_depth(), |depth| depth.min(self.max_depth()));
-        let root = Root { tools, depth, network, sandbox, ..Root::default() };
+        let root = RootGrant { tools, depth, network, sandbox, ..RootGrant::default() };
         Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
     }
 
     /// What the tasks of hosts get: the same, but nothing that changes files unless somebody named the tool, or where to write.
-    pub fn grant_to_hosts(&self, how: &How, write: &[String], found: &Tools) -> Result<Grant> {
+    pub fn grant_to_hosts(&self, how: &RunOptions, write: &[String], found: &ToolInventory) -> Result<Grant> {
         let grant = self.grant(how, found)?;
         let paths = if write.is_empty() { &self.config.mcp.write[..] } else { write };
         if paths.is_empty() {
             let named = [found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?].concat();
             let specs = found.tools.iter().map(|tool| tool.spec());
-            let unasked = specs.filter(|spec| spec.effect != Effect::Pure && !named.contains(&spec.name));
+            let unasked = specs.filter(|spec| spec.effect != ToolEffect::Pure && !named.contains(&spec.name));
             return Ok(grant.without(&unasked.map(|spec| spec.name.clone()).collect::<Vec<_>>()));
         }
-        lease::Places::parse(&self.workspace.display().to_string(), paths)?;
+        lease::WritePaths::parse(&self.workspace.display().to_string(), paths)?;
         let everywhere = paths.iter().any(|path| path == "**");
         let write_paths = (!everywhere).then(|| paths.to_vec());
         Ok(grant.keep(&Rights { write_paths, ..Rights::default() }))
     }
 
     /// What `fetch` connects with.
-    fn pinned(&self) -> Pinned {
+    fn pinned(&self) -> PinnedClient {
         let exceptions = self.config.network.allow_private.iter().map(|private| private.0).collect();
-        Pinned::new(Arc::new(SystemResolver), exceptions)
+        PinnedClient::new(Arc::new(SystemResolver), exceptions)
     }
 
     /// What is taken out of tools' results: keys by their shape, and those that the operator has here.
-    pub fn redactor(&self) -> Redactor {
+    pub fn redactor(&self) -> SecretRedactor {
         if !self.config.secrets.redact {
-            return Redactor::off();
+            return SecretRedactor::off();
         }
         let providers = || self.config.providers.values();
         let headers = providers().flat_map(|provider| provider.headers.values().cloned());
@@ -468,7 +475,8 @@ impl Setup {
         let tokens = servers.flat_map(|server| server.secret_variables());
         let variables = self.key_variables().into_iter().chain(tokens).filter_map(|name| process_env(&name));
         let granted = crate::servers::secrets(self);
-        Redactor::default().knowing(headers.chain(files).chain(variables).chain(of_servers).chain(granted))
+        SecretRedactor::default()
+            .knowing(headers.chain(files).chain(variables).chain(of_servers).chain(granted))
     }
 
     fn key_variables(&self) -> Vec<String> {
@@ -477,28 +485,33 @@ impl Setup {
     }
 
     /// What the operator wants to be asked about, at every depth.
-    fn asked_about(&self, found: &Tools) -> Result<Rights> {
+    fn asked_about(&self, found: &ToolInventory) -> Result<Rights> {
         let patterns = found.patterns("approvals.ask", &self.config.approvals.ask)?;
-        let rules = patterns.into_iter().map(|pattern| Rule { pattern, verdict: Verdict::Ask });
+        let rules = patterns.into_iter().map(|pattern| GrantRule { pattern, verdict: RuleVerdict::Ask });
         Ok(Rights { rules: rules.collect(), ..Rights::default() })
     }
 
     /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
-    pub fn approvals(&self, how: &How, attended: bool, found: &Tools) -> Result<Policy> {
+    pub fn approvals(
+        &self,
+        how: &RunOptions,
+        attended: bool,
+        found: &ToolInventory,
+    ) -> Result<ApprovalPolicy> {
         let configured = &self.config.approvals;
         let mode = match how.common.approvals.or(configured.mode) {
-            Some(ApprovalMode::Ask) => Mode::Ask,
-            Some(ApprovalMode::Deny) => Mode::Deny,
-            Some(ApprovalMode::AllowListed) => Mode::AllowListed,
-            None if attended => Mode::Ask,
-            None => Mode::Unattended,
+            Some(ApprovalMode::Ask) => ApprovalHandling::Ask,
+            Some(ApprovalMode::Deny) => ApprovalHandling::Deny,
+            Some(ApprovalMode::AllowListed) => ApprovalHandling::AllowListed,
+            None if attended => ApprovalHandling::Ask,
+            None => ApprovalHandling::Unattended,
         };
-        let usual = Policy::new(mode);
-        Ok(Policy {
+        let usual = ApprovalPolicy::new(mode);
+        Ok(ApprovalPolicy {
             allow: found.patterns("approvals.allow", &configured.allow)?,
             deadline_ms: configured.deadline_s.map_or(usual.deadline_ms, |seconds| seconds.0 * 1000),
             on_deadline: match configured.default {
-                Some(ApprovalDefault::Approve) => approval::Verdict::Approve,
+                Some(ApprovalDefault::Approve) => approval::ApprovalVerdict::Approve,
                 Some(ApprovalDefault::Deny) | None => usual.on_deadline,
             },
             ..usual
@@ -506,17 +519,17 @@ impl Setup {
     }
 
     /// Runs the commands that check results, unless no command may be run here at all.
-    pub fn verifier(&self, found: &Tools) -> Result<Option<Arc<dyn Verifier>>> {
+    pub fn verifier(&self, found: &ToolInventory) -> Result<Option<Arc<dyn Verifier>>> {
         let denied = self.denied(found)?;
-        let verifier = || Arc::new(Commands::new(self.launch())) as Arc<dyn Verifier>;
+        let verifier = || Arc::new(CommandVerifier::new(self.launch())) as Arc<dyn Verifier>;
         Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today, and asked about what is
     /// asked about today.
-    pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
+    pub fn grant_again(&self, before: &Grant, found: &ToolInventory) -> Result<Grant> {
         // What could be reached then and cannot be reached today is over as well.
-        let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
+        let sandbox = Some(self.sandbox.tier().unwrap_or(SandboxTier::Kernel));
         let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
         // A server that went on without a tool, or is not there today, is no reason not to go on.
         let gone =
@@ -528,7 +541,7 @@ impl Setup {
 
     /// Tools of the project that nobody has allowed as they are now. A task that goes on knows its tools by their names, and a
     /// name can mean something else by now.
-    fn strange(&self, found: &Tools) -> Vec<String> {
+    fn strange(&self, found: &ToolInventory) -> Vec<String> {
         if found.foreign.is_empty() {
             return Vec::new();
         }
@@ -539,7 +552,7 @@ impl Setup {
     }
 
     /// Remembers what the tools of the project are that somebody allows for a run, for when the run goes on.
-    pub fn remember_allowed(&self, found: &Tools, grant: &Grant) -> Result<()> {
+    pub fn remember_allowed(&self, found: &ToolInventory, grant: &Grant) -> Result<()> {
         let store = allowed_tools(&self.state);
         let given = found.foreign.iter().filter(|(name, _)| grant.tools().any(|tool| tool == *name));
         let new: Vec<&str> = given
@@ -550,18 +563,18 @@ impl Setup {
     }
 
     /// What processes may connect to at most.
-    pub fn network(&self) -> Reach {
-        Reach::from(&self.config.sandbox.network)
+    pub fn network(&self) -> NetworkReach {
+        NetworkReach::from(&self.config.sandbox.network)
     }
 
     /// What the configuration denies, whatever flags say.
-    pub fn denied(&self, found: &Tools) -> Result<Vec<String>> {
+    pub fn denied(&self, found: &ToolInventory) -> Result<Vec<String>> {
         // A server that is not there has nothing to deny.
         let there = |entry: &&String| !is_about_servers(entry) || found.servers.covers(entry);
         found.named(&self.config.grant.deny.iter().filter(there).cloned().collect::<Vec<_>>())
     }
 
-    fn limits(&self, how: &How, model: &str) -> Limits {
+    fn limits(&self, how: &RunOptions, model: &str) -> Limits {
         let (configured, usual) = (&self.config.limits, Limits::default());
         let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
@@ -590,10 +603,10 @@ impl Setup {
         }
     }
 
-    fn launch(&self) -> Launch {
-        Launch {
+    fn launch(&self) -> ProcessLauncher {
+        ProcessLauncher {
             supervisor: Supervisor::same_program(),
-            directory: Directory::Path(self.workspace.clone()),
+            directory: WorkDirectory::Path(self.workspace.clone()),
             environment: self.environment(),
             sandbox: self.sandbox.clone(),
             is_told: Arc::default(),
@@ -655,9 +668,9 @@ fn sandbox(
             .hint(say!("sandbox-unprotected-unknown-hint"))
     })?;
     const MIB: u64 = 1 << 20;
-    Ok(Sandbox::new(Settings {
+    Ok(Sandbox::new(SandboxSettings {
         wish: config.tier,
-        network: Reach::from(&config.network),
+        network: NetworkReach::from(&config.network),
         home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
         search: search(&[workspace, state]),
         toolchains,
@@ -710,7 +723,7 @@ pub fn user_config_dir() -> Option<PathBuf> {
 }
 
 /// The store, for those who need no configuration, or not this directory's.
-pub fn store(global: &Global) -> Result<Arc<SqliteStore>> {
+pub fn store(global: &GlobalArgs) -> Result<Arc<SqliteStore>> {
     open_store(&state_dir(global)?)
 }
 
@@ -742,7 +755,7 @@ pub fn state_file(path: &Path, make: impl FnOnce() -> std::io::Result<String>) -
         .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
 }
 
-fn state_dir(global: &Global) -> Result<PathBuf> {
+fn state_dir(global: &GlobalArgs) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
     let dir = global
         .state
@@ -768,17 +781,26 @@ fn user_dirs(kind: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Common;
+    use crate::args::TaskFlags;
 
     fn bare(config: Config) -> Setup {
         let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
         let (telemetry, sandbox, servers) = (Telemetry::default(), Sandbox::off(), OnceLock::new());
-        Setup { config, workspace, project, state, telemetry, sandbox, servers, hosts: Hosts::none() }
+        Setup {
+            config,
+            workspace,
+            project,
+            state,
+            telemetry,
+            sandbox,
+            servers,
+            hosts: ConnectedHosts::none(),
+        }
     }
 
     fn limits(config: &str, model: &str) -> Limits {
         let config = toml::from_str(config).unwrap();
-        bare(config).limits(&How::default(), model)
+        bare(config).limits(&RunOptions::default(), model)
     }
 
     #[test]
@@ -786,8 +808,10 @@ mod tests {
         let cost = |config: &str, named: Option<f64>, before: Option<u64>| {
             let config = toml::from_str(config).unwrap();
             let setup = bare(config);
-            let before = Caps { cost_micros: before, ..Caps::default() };
-            setup.caps_again(&How::from(Common { max_cost: named, ..Common::default() }), &before).cost_micros
+            let before = BudgetCaps { cost_micros: before, ..BudgetCaps::default() };
+            setup
+                .caps_again(&RunOptions::from(TaskFlags { max_cost: named, ..TaskFlags::default() }), &before)
+                .cost_micros
         };
         let two = "[limits]\nmax_cost_usd = 2.0\n";
         assert_eq!(cost("", None, Some(500_000)), Some(500_000));
@@ -817,7 +841,7 @@ mod tests {
     fn every_place_that_posse_reads_definitions_tools_skills_and_settings_from_is_protected() {
         let project = Path::new("/project");
         let (home, config) = (Path::new("/home/u"), Path::new("/home/u/.config"));
-        let agents = Places::find(project, Some(home), Some(config), 0).directories();
+        let agents = AgentPlaces::find(project, Some(home), Some(config), 0).directories();
         let mut places: Vec<PathBuf> = agents.into_iter().map(|directory| directory.path).collect();
         assert!(places.len() > 30, "{places:?}");
         places.extend(["tools", "skills"].map(|kind| config.join("posse").join(kind)));

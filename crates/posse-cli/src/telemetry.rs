@@ -8,11 +8,11 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::ports::Observer;
-use posse_telemetry::log::{Filter, JsonLines, Log, Payloads, open};
-use posse_telemetry::otlp::{Collector, Exporter};
-use posse_telemetry::spans::Spans;
+use posse_telemetry::log::{EventLog, JsonLog, LogFilter, PayloadPolicy, open};
+use posse_telemetry::otlp::{OtlpCollector, SpanExporter};
+use posse_telemetry::spans::SpanObserver;
 
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::config::Config;
 use crate::models::process_env;
 use crate::terminal;
@@ -20,7 +20,7 @@ use crate::terminal;
 /// What is asked for. Outside of tests it cannot be printed: headers hold keys.
 #[derive(Default, PartialEq)]
 #[cfg_attr(test, derive(Debug))]
-pub struct Wishes {
+pub struct TelemetryOptions {
     log: Option<PathBuf>,
     level: Option<String>,
     payloads: bool,
@@ -32,12 +32,12 @@ pub struct Wishes {
     foreign_protocol: bool,
 }
 
-pub fn wishes(global: &Global, config: &Config) -> Wishes {
+pub fn wishes(global: &GlobalArgs, config: &Config) -> TelemetryOptions {
     gather(global, config, process_env)
 }
 
 /// A flag goes before the environment, and that before the configuration.
-fn gather(global: &Global, config: &Config, env: impl Fn(&str) -> Option<String>) -> Wishes {
+fn gather(global: &GlobalArgs, config: &Config, env: impl Fn(&str) -> Option<String>) -> TelemetryOptions {
     let at = |base: String| format!("{}/v1/traces", base.trim().trim_end_matches('/'));
     let collector = env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
         .or_else(|| env("OTEL_EXPORTER_OTLP_ENDPOINT").map(at))
@@ -45,7 +45,7 @@ fn gather(global: &Global, config: &Config, env: impl Fn(&str) -> Option<String>
     let says =
         |name: &str, what: &str| env(name).is_some_and(|value| value.trim().eq_ignore_ascii_case(what));
     let is_off = says("OTEL_SDK_DISABLED", "true") || says("OTEL_TRACES_EXPORTER", "none");
-    Wishes {
+    TelemetryOptions {
         log: global.log.clone().or_else(|| config.log.file.clone()),
         level: env("POSSE_LOG").or_else(|| config.log.level.clone()),
         payloads: global.debug_payloads,
@@ -59,19 +59,19 @@ fn gather(global: &Global, config: &Config, env: impl Fn(&str) -> Option<String>
 
 #[derive(Default)]
 pub struct Telemetry {
-    wishes: Wishes,
-    opened: OnceLock<Opened>,
+    wishes: TelemetryOptions,
+    opened: OnceLock<OpenTelemetry>,
 }
 
 /// The exporter is last: it delivers what the spans leave behind.
-struct Opened {
+struct OpenTelemetry {
     watchers: Vec<Arc<dyn Observer>>,
-    spans: Option<Arc<Spans>>,
-    _exporter: Option<Exporter>,
+    spans: Option<Arc<SpanObserver>>,
+    _exporter: Option<SpanExporter>,
 }
 
 impl Telemetry {
-    pub fn new(wishes: Wishes) -> Self {
+    pub fn new(wishes: TelemetryOptions) -> Self {
         Self { wishes, opened: OnceLock::new() }
     }
 
@@ -99,14 +99,14 @@ impl Telemetry {
 
 impl Drop for Telemetry {
     fn drop(&mut self) {
-        if let Some(Opened { spans: Some(spans), .. }) = self.opened.get() {
+        if let Some(OpenTelemetry { spans: Some(spans), .. }) = self.opened.get() {
             spans.interrupt();
         }
     }
 }
 
-impl Wishes {
-    fn open(&self) -> Result<Opened> {
+impl TelemetryOptions {
+    fn open(&self) -> Result<OpenTelemetry> {
         let mut watchers: Vec<Arc<dyn Observer>> = Vec::new();
         match &self.log {
             Some(path) => watchers.extend(self.log(path)?),
@@ -115,23 +115,23 @@ impl Wishes {
             }
             None => {}
         }
-        let nobody = |watchers| Ok(Opened { watchers, spans: None, _exporter: None });
+        let nobody = |watchers| Ok(OpenTelemetry { watchers, spans: None, _exporter: None });
         let Some(url) = &self.collector else { return nobody(watchers) };
         if self.foreign_protocol {
             terminal::note(&say!("no-grpc"));
             return nobody(watchers);
         }
-        let collector = Collector::new(url, &headers(self.headers.as_deref().unwrap_or_default())?)?;
+        let collector = OtlpCollector::new(url, &headers(self.headers.as_deref().unwrap_or_default())?)?;
         let service = self.service.clone().unwrap_or_else(|| "posse".to_owned());
-        let exporter = Exporter::start(collector, service, |text| terminal::note(&visible(text)))?;
-        let spans = Arc::new(Spans::new(exporter.sink()));
+        let exporter = SpanExporter::start(collector, service, |text| terminal::note(&visible(text)))?;
+        let spans = Arc::new(SpanObserver::new(exporter.sink()));
         watchers.push(spans.clone());
-        Ok(Opened { watchers, spans: Some(spans), _exporter: Some(exporter) })
+        Ok(OpenTelemetry { watchers, spans: Some(spans), _exporter: Some(exporter) })
     }
 
     /// A log that cannot be written stops no task: it is said, and that is all.
     fn log(&self, path: &Path) -> Result<Option<Arc<dyn Observer>>> {
-        let filter = Filter::parse(self.level.as_deref().unwrap_or_default())
+        let filter = LogFilter::parse(self.level.as_deref().unwrap_or_default())
             .map_err(|why| Error::new(ErrorCode::ConfigInvalid, why).hint(say!("log-level-hint")))?;
         let shown = path.display().to_string();
         let file = match open(path) {
@@ -145,9 +145,9 @@ impl Wishes {
             terminal::note(&say!("log-not-written", path = visible(&shown), why = e));
         };
         // Only once in a process, and this is the one place.
-        let _ = tracing::subscriber::set_global_default(JsonLines::new(filter, file, complain));
-        let payloads = if self.payloads { Payloads::InFull } else { Payloads::Never };
-        Ok(Some(Arc::new(Log::new(payloads))))
+        let _ = tracing::subscriber::set_global_default(JsonLog::new(filter, file, complain));
+        let payloads = if self.payloads { PayloadPolicy::InFull } else { PayloadPolicy::Never };
+        Ok(Some(Arc::new(EventLog::new(payloads))))
     }
 }
 
@@ -184,8 +184,8 @@ fn percent_decoded(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn wished(config: &str, log: Option<&str>, env: &[(&str, &str)]) -> Wishes {
-        let global = Global {
+    fn wished(config: &str, log: Option<&str>, env: &[(&str, &str)]) -> TelemetryOptions {
+        let global = GlobalArgs {
             config: None,
             state: None,
             json: false,
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn nothing_is_opened_unless_somebody_asks() {
-        assert_eq!(wished("", None, &[]), Wishes::default());
+        assert_eq!(wished("", None, &[]), TelemetryOptions::default());
         let telemetry = Telemetry::default();
         assert!(telemetry.watchers().unwrap().is_empty());
     }

@@ -36,20 +36,20 @@ fn try_out(text: &str) -> io::Result<()> {
 /// Standard output could not take the answer, for another reason than a reader that has gone away.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Delivery {
+pub enum OutputDelivery {
     Done,
     Failed,
 }
 
 /// Prints an answer: unchanged for a program, and for a person without characters that steer the terminal.
-pub fn deliver(text: &str) -> Delivery {
+pub fn deliver(text: &str) -> OutputDelivery {
     let shown = if io::stdout().is_terminal() { visible(text) } else { text.into() };
     match try_out(&shown) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             note(&say!("answer-not-written", why = e));
-            Delivery::Failed
+            OutputDelivery::Failed
         }
-        Ok(()) | Err(_) => Delivery::Done,
+        Ok(()) | Err(_) => OutputDelivery::Done,
     }
 }
 

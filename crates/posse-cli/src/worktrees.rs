@@ -6,30 +6,30 @@ use std::sync::{Arc, OnceLock};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::server::Hosts;
+use posse_mcp::server::ConnectedHosts;
 use posse_messages::localized;
 use posse_runtime::ports::{self, BoxFuture};
 use posse_tools::sandbox::Sandbox;
-use posse_tools::worktree::Worktrees;
+use posse_tools::worktree::GitWorktrees;
 
 use crate::config::Config;
-use crate::servers::Servers;
+use crate::servers::ServerRegistry;
 use crate::setup::{Setup, search};
 use crate::telemetry::Telemetry;
 
-pub struct Apart {
-    trees: Worktrees,
+pub struct WorktreeProvider {
+    trees: GitWorktrees,
     config: Config,
     state: PathBuf,
     sandbox: Arc<Sandbox>,
 }
 
 /// Where worktrees are. The git that makes them is none that a task in this workspace could have put there.
-pub fn trees(state: &Path, workspace: &Path) -> Worktrees {
-    Worktrees::new(state.join("worktrees"), search(&[workspace, state]))
+pub fn trees(state: &Path, workspace: &Path) -> GitWorktrees {
+    GitWorktrees::new(state.join("worktrees"), search(&[workspace, state]))
 }
 
-impl Apart {
+impl WorktreeProvider {
     pub fn new(setup: &Setup) -> Arc<Self> {
         let (config, state, sandbox) = (setup.config.clone(), setup.state.clone(), setup.sandbox.clone());
         Arc::new(Self { trees: trees(&state, &setup.workspace), config, state, sandbox })
@@ -43,7 +43,7 @@ impl Apart {
     /// Works on the disk beside everything else.
     async fn on_disk<T: Send + 'static>(
         &self,
-        work: impl FnOnce(Worktrees) -> Result<T> + Send + 'static,
+        work: impl FnOnce(GitWorktrees) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let trees = self.trees.clone();
         tokio::task::spawn_blocking(move || work(trees)).await.unwrap_or_else(|e| {
@@ -52,8 +52,12 @@ impl Apart {
     }
 }
 
-impl ports::Worktrees for Apart {
-    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<ports::Worktree>> {
+impl ports::WorktreeSource for WorktreeProvider {
+    fn open<'a>(
+        &'a self,
+        task: &'a TaskId,
+        workspace: &'a str,
+    ) -> BoxFuture<'a, Result<ports::TaskWorktree>> {
         let (task, origin) = (task.clone(), PathBuf::from(workspace));
         Box::pin(async move {
             let from = origin.clone();
@@ -68,12 +72,16 @@ impl ports::Worktrees for Apart {
                 telemetry: Telemetry::default(),
                 sandbox: self.sandbox.clone(),
                 // Servers are the session's, and work where it does.
-                servers: OnceLock::from(Arc::new(Servers::none())),
-                hosts: Hosts::none(),
+                servers: OnceLock::from(Arc::new(ServerRegistry::none())),
+                hosts: ConnectedHosts::none(),
             };
             let found = setup.tools()?;
             let verifier = setup.verifier(&found)?;
-            Ok(ports::Worktree { workspace: workspace.display().to_string(), tools: found.tools, verifier })
+            Ok(ports::TaskWorktree {
+                workspace: workspace.display().to_string(),
+                tools: found.tools,
+                verifier,
+            })
         })
     }
 

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::context::wire::utc;
 use crate::error::{Error, ErrorCode, Result};
-use crate::grant::Call;
+use crate::grant::RequestedCall;
 use crate::id::{CallKey, TaskId};
-use crate::pattern::{Fit, Purpose, Subject, ToolPattern};
+use crate::pattern::{CallSubject, PatternFit, PatternPurpose, ToolPattern};
 use crate::text::{prefix, visible};
 
 /// Longest reason that is kept: the model reads it.
@@ -26,7 +26,7 @@ pub const PROMPT_CHARS_SHOWN: usize = 100;
 
 /// A question about one call, as `Grant::decide` puts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct ApprovalQuestion {
     /// Why a person has to say yes, for the person and for the model.
     pub why: String,
     /// The rules that ask, as patterns. An answer for more than this call covers what the same rules ask about.
@@ -35,7 +35,7 @@ pub struct Asked {
 
 /// A call that waits, exactly as it would be executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct ApprovalRequest {
     pub task: TaskId,
     pub key: CallKey,
     pub agent: String,
@@ -55,13 +55,13 @@ pub struct Request {
     pub asked_ms: u64,
     pub deadline_ms: u64,
     /// Verdict that applies when no answer came in time.
-    pub on_deadline: Verdict,
+    pub on_deadline: ApprovalVerdict,
 }
 
 /// A yes or a no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum ApprovalVerdict {
     Approve,
     Deny,
 }
@@ -69,7 +69,7 @@ pub enum Verdict {
 /// The calls that an answer covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum ApprovalScope {
     /// This call and no other.
     #[default]
     Once,
@@ -82,14 +82,14 @@ pub enum Scope {
 
 /// An answer with its scope and its author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    pub verdict: Verdict,
+pub struct ApprovalAnswer {
+    pub verdict: ApprovalVerdict,
     #[serde(default)]
-    pub scope: Scope,
+    pub scope: ApprovalScope,
     /// The model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    pub by: By,
+    pub by: DecidedBy,
     pub at_ms: u64,
     /// From then on it does not count any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct Answer {
 /// The party that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum DecidedBy {
     /// A person, or a program in their place; its name.
     Person(String),
     /// The deadline passed without an answer.
@@ -110,77 +110,78 @@ pub enum By {
     Standing(String),
 }
 
-impl std::fmt::Display for By {
+impl std::fmt::Display for DecidedBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            By::Person(name) => f.write_str(name),
-            By::Deadline => f.write_str("deadline"),
-            By::Policy => f.write_str("policy"),
-            By::Standing(id) => write!(f, "earlier answer {id}"),
+            DecidedBy::Person(name) => f.write_str(name),
+            DecidedBy::Deadline => f.write_str("deadline"),
+            DecidedBy::Policy => f.write_str("policy"),
+            DecidedBy::Standing(id) => write!(f, "earlier answer {id}"),
         }
     }
 }
 
 /// A parked call and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Parked {
+pub struct ParkedCall {
     /// Short enough to type; never used again in its store.
     pub id: String,
-    pub request: Request,
-    pub state: State,
+    pub request: ApprovalRequest,
+    pub state: ApprovalState,
 }
 
 /// Life cycle of a parked call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ApprovalState {
     Open,
-    Answered(Answer),
+    Answered(ApprovalAnswer),
     /// The task no longer waits for an answer; holds the reason.
     Closed(String),
 }
 
-impl State {
+impl ApprovalState {
     /// Returns the wire name of the state.
     pub fn wire(&self) -> &'static str {
         match self {
-            State::Open => "open",
-            State::Answered(Answer { verdict: Verdict::Approve, .. }) => "approved",
-            State::Answered(Answer { verdict: Verdict::Deny, .. }) => "denied",
-            State::Closed(_) => "closed",
+            ApprovalState::Open => "open",
+            ApprovalState::Answered(ApprovalAnswer { verdict: ApprovalVerdict::Approve, .. }) => "approved",
+            ApprovalState::Answered(ApprovalAnswer { verdict: ApprovalVerdict::Deny, .. }) => "denied",
+            ApprovalState::Closed(_) => "closed",
         }
     }
 }
 
-impl Verdict {
+impl ApprovalVerdict {
     /// Returns the wire name of the verdict.
     pub fn wire(self) -> &'static str {
         match self {
-            Verdict::Approve => "approve",
-            Verdict::Deny => "deny",
+            ApprovalVerdict::Approve => "approve",
+            ApprovalVerdict::Deny => "deny",
         }
     }
 }
 
-impl Scope {
+impl ApprovalScope {
     /// Every scope, narrowest first.
-    pub const ALL: &[Scope] = &[Scope::Once, Scope::Task, Scope::Subtree, Scope::Session];
+    pub const ALL: &[ApprovalScope] =
+        &[ApprovalScope::Once, ApprovalScope::Task, ApprovalScope::Subtree, ApprovalScope::Session];
 
     /// Returns the wire name of the scope.
     pub fn wire(self) -> &'static str {
         match self {
-            Scope::Once => "once",
-            Scope::Task => "task",
-            Scope::Subtree => "subtree",
-            Scope::Session => "session",
+            ApprovalScope::Once => "once",
+            ApprovalScope::Task => "task",
+            ApprovalScope::Subtree => "subtree",
+            ApprovalScope::Session => "session",
         }
     }
 }
 
-impl Parked {
+impl ParkedCall {
     /// Creates an open question.
-    pub fn new(id: String, request: Request) -> Self {
-        Self { id, request, state: State::Open }
+    pub fn new(id: String, request: ApprovalRequest) -> Self {
+        Self { id, request, state: ApprovalState::Open }
     }
 
     /// Serializes the parked call for the store.
@@ -197,12 +198,13 @@ impl Parked {
 
     /// Tells whether an answer is still awaited.
     pub fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.state == ApprovalState::Open
     }
 
     /// For programs: everything there is to know before and after an answer.
     pub fn to_json(&self) -> Value {
-        let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &self.request;
+        let ApprovalRequest { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } =
+            &self.request;
         let mut value = json!({
             "approval": self.id, "status": self.state.wire(), "task_id": task.as_str(),
             "session_id": task.session(), "path": path.iter().map(TaskId::as_str).collect::<Vec<_>>(),
@@ -211,9 +213,9 @@ impl Parked {
             "deadline_at": utc(self.request.deadline_ms), "default": self.request.on_deadline.wire(),
         });
         match &self.state {
-            State::Open => {}
-            State::Closed(why) => value["closed"] = json!(why),
-            State::Answered(Answer { scope, reason, by, at_ms, expires_ms, .. }) => {
+            ApprovalState::Open => {}
+            ApprovalState::Closed(why) => value["closed"] = json!(why),
+            ApprovalState::Answered(ApprovalAnswer { scope, reason, by, at_ms, expires_ms, .. }) => {
                 value["answer"] = json!({
                     "scope": scope.wire(), "reason": reason, "by": by.to_string(), "answered_at": utc(*at_ms),
                     "expires_at": expires_ms.map(utc),
@@ -225,44 +227,46 @@ impl Parked {
 
     /// Tells whether the answer covers more than its own call.
     pub fn is_standing(&self) -> bool {
-        matches!(&self.state, State::Answered(answer) if answer.scope != Scope::Once)
+        matches!(&self.state, ApprovalState::Answered(answer) if answer.scope != ApprovalScope::Once)
     }
 
     /// The same call is asked about again, by whoever drives its task now. What still waits goes on waiting, an answer
     /// stands while it counts; otherwise the question is new.
-    pub fn park_again(&self, request: Request) -> Result<Parked> {
+    pub fn park_again(&self, request: ApprovalRequest) -> Result<ParkedCall> {
         self.check_hash(&request.hash)?;
         let goes_on = match &self.state {
-            State::Open => true,
-            State::Answered(answer) => answer.counts(request.asked_ms),
-            State::Closed(_) => false,
+            ApprovalState::Open => true,
+            ApprovalState::Answered(answer) => answer.counts(request.asked_ms),
+            ApprovalState::Closed(_) => false,
         };
-        Ok(if goes_on { self.clone() } else { Parked::new(self.id.clone(), request) })
+        Ok(if goes_on { self.clone() } else { ParkedCall::new(self.id.clone(), request) })
     }
 
     /// The first answer counts. It names what it answers by its hash: an answer to something else is refused.
-    pub fn answer(&self, hash: &str, answer: Answer) -> Result<Parked> {
+    pub fn answer(&self, hash: &str, answer: ApprovalAnswer) -> Result<ParkedCall> {
         self.check_hash(hash)?;
         match &self.state {
-            State::Open => {}
-            State::Answered(first) => {
+            ApprovalState::Open => {}
+            ApprovalState::Answered(first) => {
                 let why = localized!("approval-was-answered", state = self.state.wire(), by = first.by);
                 return Err(closed(&self.id, &why));
             }
-            State::Closed(why) => return Err(closed(&self.id, &why.into())),
+            ApprovalState::Closed(why) => return Err(closed(&self.id, &why.into())),
         }
-        let overdue = answer.at_ms > self.request.deadline_ms && answer.by != By::Deadline;
+        let overdue = answer.at_ms > self.request.deadline_ms && answer.by != DecidedBy::Deadline;
         if overdue {
             return Err(closed(&self.id, &localized!("approval-overdue")));
         }
-        Ok(Parked { state: State::Answered(answer.bounded()), ..self.clone() })
+        Ok(ParkedCall { state: ApprovalState::Answered(answer.bounded()), ..self.clone() })
     }
 
     /// Closes the question without an answer.
-    pub fn close(&self, why: &str) -> Parked {
+    pub fn close(&self, why: &str) -> ParkedCall {
         match self.state {
-            State::Open => Parked { state: State::Closed(why.to_owned()), ..self.clone() },
-            State::Answered(_) | State::Closed(_) => self.clone(),
+            ApprovalState::Open => {
+                ParkedCall { state: ApprovalState::Closed(why.to_owned()), ..self.clone() }
+            }
+            ApprovalState::Answered(_) | ApprovalState::Closed(_) => self.clone(),
         }
     }
 
@@ -274,7 +278,11 @@ impl Parked {
             return Err(mismatch(&self.id));
         }
         match &self.state {
-            State::Answered(answer) if answer.verdict == Verdict::Approve && answer.counts(now_ms) => Ok(()),
+            ApprovalState::Answered(answer)
+                if answer.verdict == ApprovalVerdict::Approve && answer.counts(now_ms) =>
+            {
+                Ok(())
+            }
             state => Err(Error::new(
                 ErrorCode::ApprovalClosed,
                 localized!("approval-not-allowing", id = self.id, state = state.wire()),
@@ -303,10 +311,10 @@ pub fn closed_with_task(id: &str) -> Error {
     closed(id, &localized!("approval-task-ended"))
 }
 
-impl Answer {
+impl ApprovalAnswer {
     /// Creates an answer for one call, without an expiry.
-    pub fn new(verdict: Verdict, by: By, at_ms: u64) -> Self {
-        Self { verdict, scope: Scope::Once, reason: None, by, at_ms, expires_ms: None }
+    pub fn new(verdict: ApprovalVerdict, by: DecidedBy, at_ms: u64) -> Self {
+        Self { verdict, scope: ApprovalScope::Once, reason: None, by, at_ms, expires_ms: None }
     }
 
     fn counts(&self, now_ms: u64) -> bool {
@@ -316,7 +324,7 @@ impl Answer {
     fn bounded(mut self) -> Self {
         self.reason = self.reason.filter(|reason| !reason.trim().is_empty());
         self.reason = self.reason.map(|reason| prefix(&reason, REASON_BYTES_MAX).to_owned());
-        if self.scope == Scope::Once {
+        if self.scope == ApprovalScope::Once {
             let end = self.at_ms.saturating_add(ONCE_MS_MAX);
             self.expires_ms = Some(self.expires_ms.map_or(end, |asked| asked.min(end)));
         }
@@ -329,54 +337,57 @@ pub fn standing(
     covers: &[String],
     task: &TaskId,
     path: &[TaskId],
-    earlier: &[Parked],
+    earlier: &[ParkedCall],
     now_ms: u64,
-) -> Option<Answer> {
-    let reaches = |parked: &&Parked| match &parked.state {
-        State::Answered(answer) if answer.counts(now_ms) => match answer.scope {
-            Scope::Once => false,
-            Scope::Task => parked.request.task == *task,
-            Scope::Subtree => parked.request.task == *task || path.contains(&parked.request.task),
-            Scope::Session => parked.request.task.session() == task.session(),
+) -> Option<ApprovalAnswer> {
+    let reaches = |parked: &&ParkedCall| match &parked.state {
+        ApprovalState::Answered(answer) if answer.counts(now_ms) => match answer.scope {
+            ApprovalScope::Once => false,
+            ApprovalScope::Task => parked.request.task == *task,
+            ApprovalScope::Subtree => parked.request.task == *task || path.contains(&parked.request.task),
+            ApprovalScope::Session => parked.request.task.session() == task.session(),
         },
-        State::Answered(_) | State::Open | State::Closed(_) => false,
+        ApprovalState::Answered(_) | ApprovalState::Open | ApprovalState::Closed(_) => false,
     };
-    let reaching: Vec<&Parked> = earlier.iter().filter(reaches).collect();
-    let of = |verdict: Verdict, rule: &String| {
+    let reaching: Vec<&ParkedCall> = earlier.iter().filter(reaches).collect();
+    let of = |verdict: ApprovalVerdict, rule: &String| {
         reaching.iter().copied().find(|parked| {
-            let says = matches!(&parked.state, State::Answered(answer) if answer.verdict == verdict);
+            let says = matches!(&parked.state, ApprovalState::Answered(answer) if answer.verdict == verdict);
             says && parked.request.covers.contains(rule)
         })
     };
-    let denied = covers.iter().find_map(|rule| of(Verdict::Deny, rule));
+    let denied = covers.iter().find_map(|rule| of(ApprovalVerdict::Deny, rule));
     let approved = || {
-        let all = covers.iter().all(|rule| of(Verdict::Approve, rule).is_some());
-        covers.first().filter(|_| all).and_then(|rule| of(Verdict::Approve, rule))
+        let all = covers.iter().all(|rule| of(ApprovalVerdict::Approve, rule).is_some());
+        covers.first().filter(|_| all).and_then(|rule| of(ApprovalVerdict::Approve, rule))
     };
     let (verdict, parked) = match denied {
-        Some(parked) => (Verdict::Deny, parked),
-        None => (Verdict::Approve, approved()?),
+        Some(parked) => (ApprovalVerdict::Deny, parked),
+        None => (ApprovalVerdict::Approve, approved()?),
     };
     let reason = match &parked.state {
-        State::Answered(answer) => answer.reason.clone(),
-        State::Open | State::Closed(_) => None,
+        ApprovalState::Answered(answer) => answer.reason.clone(),
+        ApprovalState::Open | ApprovalState::Closed(_) => None,
     };
-    Some(Answer { reason, ..Answer::new(verdict, By::Standing(parked.id.clone()), now_ms) })
+    Some(ApprovalAnswer {
+        reason,
+        ..ApprovalAnswer::new(verdict, DecidedBy::Standing(parked.id.clone()), now_ms)
+    })
 }
 
 /// The operator's policy for calls that need an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
-    pub mode: Mode,
+pub struct ApprovalPolicy {
+    pub mode: ApprovalHandling,
     /// The operator's yes in advance.
     pub allow: Vec<ToolPattern>,
     pub deadline_ms: u64,
-    pub on_deadline: Verdict,
+    pub on_deadline: ApprovalVerdict,
 }
 
 /// Ways to handle a call that needs an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ApprovalHandling {
     /// The call waits for a person.
     Ask,
     /// Denies without asking.
@@ -389,7 +400,7 @@ pub enum Mode {
 
 /// The policy's decision for a call that needs an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolution {
+pub enum PolicyResolution {
     Allow,
     /// A person decides.
     Park,
@@ -397,37 +408,43 @@ pub enum Resolution {
     Deny(String),
 }
 
-impl Default for Policy {
+impl Default for ApprovalPolicy {
     /// For programs that say nothing: nobody is asked.
     fn default() -> Self {
-        Self::new(Mode::Unattended)
+        Self::new(ApprovalHandling::Unattended)
     }
 }
 
-impl Policy {
+impl ApprovalPolicy {
     /// Creates a policy with an empty allow-list.
-    pub fn new(mode: Mode) -> Self {
-        let (deadline_ms, on_deadline) = (DEADLINE_MS_USUAL, Verdict::Deny);
+    pub fn new(mode: ApprovalHandling) -> Self {
+        let (deadline_ms, on_deadline) = (DEADLINE_MS_USUAL, ApprovalVerdict::Deny);
         Self { mode, allow: Vec::new(), deadline_ms, on_deadline }
     }
 
     /// Decides how to handle the call.
-    pub fn resolve(&self, call: Call<'_>) -> Resolution {
+    pub fn resolve(&self, call: RequestedCall<'_>) -> PolicyResolution {
         match self.mode {
-            Mode::Deny => Resolution::Deny(fixed!("approval-mode-denies")),
-            Mode::Ask | Mode::AllowListed | Mode::Unattended if self.allows(call) => Resolution::Allow,
-            Mode::Ask => Resolution::Park,
-            Mode::AllowListed => Resolution::Deny(fixed!("approval-not-listed")),
-            Mode::Unattended => Resolution::Deny(fixed!("approval-unattended")),
+            ApprovalHandling::Deny => PolicyResolution::Deny(fixed!("approval-mode-denies")),
+            ApprovalHandling::Ask | ApprovalHandling::AllowListed | ApprovalHandling::Unattended
+                if self.allows(call) =>
+            {
+                PolicyResolution::Allow
+            }
+            ApprovalHandling::Ask => PolicyResolution::Park,
+            ApprovalHandling::AllowListed => PolicyResolution::Deny(fixed!("approval-not-listed")),
+            ApprovalHandling::Unattended => PolicyResolution::Deny(fixed!("approval-unattended")),
         }
     }
 
     /// Every part of the call has to be on the list, for certain.
-    fn allows(&self, call: Call<'_>) -> bool {
+    fn allows(&self, call: RequestedCall<'_>) -> bool {
         let subjects = crate::grant::subjects(call);
-        let listed = |subject: &Subject<'_>| {
+        let listed = |subject: &CallSubject<'_>| {
             let fits = |pattern: &ToolPattern| {
-                pattern.argument().is_none_or(|wanted| subject.fit(wanted, Purpose::Give) == Fit::Surely)
+                pattern
+                    .argument()
+                    .is_none_or(|wanted| subject.fit(wanted, PatternPurpose::Give) == PatternFit::Surely)
             };
             self.allow.iter().filter(|pattern| pattern.names(call.tool)).any(fits)
         };
@@ -483,14 +500,15 @@ impl CallLine {
 }
 
 /// The texts of `call_lines`.
-pub fn described(parked: &Parked) -> Vec<String> {
+pub fn described(parked: &ParkedCall) -> Vec<String> {
     call_lines(parked).into_iter().map(|line| line.text).collect()
 }
 
 /// Everything a person has to see before they answer, line by line and whole. What is invisible is made visible, and letters
 /// that pretend to be Latin ones are named.
-pub fn call_lines(parked: &Parked) -> Vec<CallLine> {
-    let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &parked.request;
+pub fn call_lines(parked: &ParkedCall) -> Vec<CallLine> {
+    let ApprovalRequest { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } =
+        &parked.request;
     let (agent, tool, why) = (legible(agent), legible(tool), legible(why));
     let plain = |text: LocalizedText| CallLine::plain(text.to_string());
     let mut lines = vec![plain(localized!("approval-wants", agent, tool, why))];
@@ -554,15 +572,15 @@ pub fn legible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::Effect;
+    use crate::tool::ToolEffect;
     use proptest::prelude::*;
 
     fn task(name: &str) -> TaskId {
         TaskId::from_store(name.to_owned())
     }
 
-    fn request() -> Request {
-        Request {
+    fn request() -> ApprovalRequest {
+        ApprovalRequest {
             task: task("s.t_01"),
             key: CallKey { turn: 2, index: 1 },
             agent: "helper".to_owned(),
@@ -575,16 +593,16 @@ mod tests {
             shown: None,
             asked_ms: 1_000,
             deadline_ms: 2_000,
-            on_deadline: Verdict::Deny,
+            on_deadline: ApprovalVerdict::Deny,
         }
     }
 
-    fn answered(answer: Answer) -> Parked {
-        Parked::new("a1".to_owned(), request()).answer("abc", answer).unwrap()
+    fn answered(answer: ApprovalAnswer) -> ParkedCall {
+        ParkedCall::new("a1".to_owned(), request()).answer("abc", answer).unwrap()
     }
 
-    fn yes() -> Answer {
-        Answer::new(Verdict::Approve, By::Person("ada".to_owned()), 1_500)
+    fn yes() -> ApprovalAnswer {
+        ApprovalAnswer::new(ApprovalVerdict::Approve, DecidedBy::Person("ada".to_owned()), 1_500)
     }
 
     // G23 Seen to fail without `check_hash`, and without the comparison of task and call in `permits`.
@@ -601,20 +619,20 @@ mod tests {
         let end = 1_500 + ONCE_MS_MAX;
         assert!(parked.permits(&id, key, "abc", end - 1).is_ok());
         assert_eq!(parked.permits(&id, key, "abc", end).map_err(code), Err(ErrorCode::ApprovalClosed));
-        let soon = answered(Answer { expires_ms: Some(1_700), ..yes() });
+        let soon = answered(ApprovalAnswer { expires_ms: Some(1_700), ..yes() });
         assert!(
             soon.permits(&id, key, "abc", 1_699).is_ok() && soon.permits(&id, key, "abc", 1_700).is_err()
         );
-        let no = answered(Answer { verdict: Verdict::Deny, ..yes() });
+        let no = answered(ApprovalAnswer { verdict: ApprovalVerdict::Deny, ..yes() });
         assert_eq!(no.permits(&id, key, "abc", 1_600).map_err(code), Err(ErrorCode::ApprovalClosed));
-        let open = Parked::new("a1".to_owned(), request());
+        let open = ParkedCall::new("a1".to_owned(), request());
         assert_eq!(open.permits(&id, key, "abc", 1_600).map_err(code), Err(ErrorCode::ApprovalClosed));
     }
 
     #[test]
     fn a_reason_is_bounded_and_an_empty_one_is_none() {
-        let reason = |text: String| match answered(Answer { reason: Some(text), ..yes() }).state {
-            State::Answered(answer) => answer.reason,
+        let reason = |text: String| match answered(ApprovalAnswer { reason: Some(text), ..yes() }).state {
+            ApprovalState::Answered(answer) => answer.reason,
             other => panic!("{other:?}"),
         };
         assert_eq!(reason(" ".to_owned()), None);
@@ -624,44 +642,46 @@ mod tests {
     #[test]
     fn an_answer_reaches_as_far_as_it_says_and_no_further() {
         let asked = ["bash".to_owned()];
-        let reaches = |scope: Scope, of: &str, path: &[&str]| {
+        let reaches = |scope: ApprovalScope, of: &str, path: &[&str]| {
             let path: Vec<TaskId> = path.iter().map(|id| task(id)).collect();
-            standing(&asked, &task(of), &path, &[answered(Answer { scope, ..yes() })], 1_600).is_some()
+            standing(&asked, &task(of), &path, &[answered(ApprovalAnswer { scope, ..yes() })], 1_600)
+                .is_some()
         };
         for (scope, itself, below, beside, elsewhere) in [
-            (Scope::Once, false, false, false, false),
-            (Scope::Task, true, false, false, false),
-            (Scope::Subtree, true, true, false, false),
-            (Scope::Session, true, true, true, false),
+            (ApprovalScope::Once, false, false, false, false),
+            (ApprovalScope::Task, true, false, false, false),
+            (ApprovalScope::Subtree, true, true, false, false),
+            (ApprovalScope::Session, true, true, true, false),
         ] {
             assert_eq!(reaches(scope, "s.t_01", &["s"]), itself, "{scope:?}");
             assert_eq!(reaches(scope, "s.t_02", &["s", "s.t_01"]), below, "{scope:?}");
             assert_eq!(reaches(scope, "s.t_03", &["s"]), beside, "{scope:?}");
             assert_eq!(reaches(scope, "r.t_01", &["r"]), elsewhere, "{scope:?}");
         }
-        let expired = answered(Answer { scope: Scope::Session, expires_ms: Some(1_550), ..yes() });
+        let expired =
+            answered(ApprovalAnswer { scope: ApprovalScope::Session, expires_ms: Some(1_550), ..yes() });
         assert_eq!(standing(&asked, &task("s"), &[], &[expired], 1_600), None);
     }
 
     #[test]
     fn a_yes_covers_what_was_asked_and_a_no_counts_before_it() {
         let with = |verdict, covers: &str, id: &str| {
-            let mut parked = answered(Answer { verdict, scope: Scope::Session, ..yes() });
+            let mut parked = answered(ApprovalAnswer { verdict, scope: ApprovalScope::Session, ..yes() });
             (parked.id, parked.request.covers) = (id.to_owned(), vec![covers.to_owned()]);
             parked
         };
         let asked = |covers: &[&str]| covers.iter().map(|rule| (*rule).to_owned()).collect::<Vec<String>>();
-        let said = |covers: &[&str], earlier: &[Parked]| {
+        let said = |covers: &[&str], earlier: &[ParkedCall]| {
             standing(&asked(covers), &task("s"), &[], earlier, 1_600)
                 .map(|answer| (answer.verdict, answer.by))
         };
-        let push = with(Verdict::Approve, "bash(git push *)", "a1");
-        let all = with(Verdict::Approve, "bash", "a2");
-        let no = with(Verdict::Deny, "bash", "a3");
-        let by = |id: &str| By::Standing(id.to_owned());
+        let push = with(ApprovalVerdict::Approve, "bash(git push *)", "a1");
+        let all = with(ApprovalVerdict::Approve, "bash", "a2");
+        let no = with(ApprovalVerdict::Deny, "bash", "a3");
+        let by = |id: &str| DecidedBy::Standing(id.to_owned());
         assert_eq!(
             said(&["bash(git push *)"], std::slice::from_ref(&push)),
-            Some((Verdict::Approve, by("a1")))
+            Some((ApprovalVerdict::Approve, by("a1")))
         );
         assert_eq!(said(&["bash"], std::slice::from_ref(&push)), None, "another rule asks");
         assert_eq!(
@@ -670,38 +690,43 @@ mod tests {
             "one of two rules is answered"
         );
         assert!(said(&["bash", "bash(git push *)"], &[push, all.clone()]).is_some());
-        assert_eq!(said(&["bash"], &[all, no]), Some((Verdict::Deny, by("a3"))));
+        assert_eq!(said(&["bash"], &[all, no]), Some((ApprovalVerdict::Deny, by("a3"))));
     }
 
     #[test]
     fn the_operator_decides_what_is_asked_allowed_and_refused() {
-        let call = |command: &'static str| -> Resolution {
+        let call = |command: &'static str| -> PolicyResolution {
             let arguments = json!({ "command": command }).to_string();
             let allow = ToolPattern::parse("Bash(git *)").unwrap();
-            let policy = Policy { allow, ..Policy::new(Mode::Ask) };
-            policy.resolve(Call {
+            let policy = ApprovalPolicy { allow, ..ApprovalPolicy::new(ApprovalHandling::Ask) };
+            policy.resolve(RequestedCall {
                 tool: "bash",
-                effect: Effect::Unsafe,
+                effect: ToolEffect::Unsafe,
                 arguments: &arguments,
                 workspace: "",
             })
         };
-        assert_eq!(call("git status"), Resolution::Allow);
+        assert_eq!(call("git status"), PolicyResolution::Allow);
         for other in ["ls", "git status; ls", "git $(ls)", ""] {
-            assert_eq!(call(other), Resolution::Park, "{other}");
+            assert_eq!(call(other), PolicyResolution::Park, "{other}");
         }
         let with = |mode, allow: &str| {
             let allow = if allow.is_empty() { Vec::new() } else { ToolPattern::parse(allow).unwrap() };
             let arguments = r#"{"path":"docs/a.md"}"#;
-            let policy = Policy { allow, ..Policy::new(mode) };
-            policy.resolve(Call { tool: "write", effect: Effect::Unsafe, arguments, workspace: "" })
+            let policy = ApprovalPolicy { allow, ..ApprovalPolicy::new(mode) };
+            policy.resolve(RequestedCall {
+                tool: "write",
+                effect: ToolEffect::Unsafe,
+                arguments,
+                workspace: "",
+            })
         };
-        assert_eq!(with(Mode::AllowListed, "*"), Resolution::Allow);
-        assert_eq!(with(Mode::AllowListed, "Write(docs/**)"), Resolution::Allow);
-        assert_eq!(with(Mode::Unattended, "Write(docs/**)"), Resolution::Allow);
-        assert!(matches!(with(Mode::AllowListed, "Write(src/**)"), Resolution::Deny(_)));
-        assert!(matches!(with(Mode::Unattended, ""), Resolution::Deny(_)));
-        assert!(matches!(with(Mode::Deny, "*"), Resolution::Deny(_)), "deny is deny");
+        assert_eq!(with(ApprovalHandling::AllowListed, "*"), PolicyResolution::Allow);
+        assert_eq!(with(ApprovalHandling::AllowListed, "Write(docs/**)"), PolicyResolution::Allow);
+        assert_eq!(with(ApprovalHandling::Unattended, "Write(docs/**)"), PolicyResolution::Allow);
+        assert!(matches!(with(ApprovalHandling::AllowListed, "Write(src/**)"), PolicyResolution::Deny(_)));
+        assert!(matches!(with(ApprovalHandling::Unattended, ""), PolicyResolution::Deny(_)));
+        assert!(matches!(with(ApprovalHandling::Deny, "*"), PolicyResolution::Deny(_)), "deny is deny");
     }
 
     // R412
@@ -747,15 +772,16 @@ mod tests {
         ] {
             assert_eq!(legible(hidden).as_bytes(), shown.as_bytes(), "{hidden:?}");
             let arguments = json!({ "command": hidden, hidden: 1 }).to_string();
-            let lines = described(&Parked::new("a1".to_owned(), Request { arguments, ..request() }));
+            let lines =
+                described(&ParkedCall::new("a1".to_owned(), ApprovalRequest { arguments, ..request() }));
             assert!(lines.contains(&format!("  command: {shown}")), "{lines:?}");
             assert!(lines.contains(&format!("  {shown}: 1")), "{lines:?}");
             let [agent, tool, why] = [(); 3].map(|()| hidden.to_owned());
             let (covers, arguments) =
                 (vec![agent.clone()], json!({ "content": format!("x\n{hidden}") }).to_string());
-            let lines = described(&Parked::new(
+            let lines = described(&ParkedCall::new(
                 "a1".to_owned(),
-                Request { agent, tool, why, covers, arguments, ..request() },
+                ApprovalRequest { agent, tool, why, covers, arguments, ..request() },
             ));
             assert_eq!(lines[0], format!("{shown} wants to call `{shown}`: {shown}"));
             assert!(lines.contains(&format!("  | {shown}")), "{lines:?}");
@@ -768,7 +794,8 @@ mod tests {
         let long = format!("first\n{}\nlast", "x".repeat(100_000));
         let arguments = json!({ "path": "a.md", "content": long }).to_string();
         let (shown, bytes) = (Some(json!({ "prompt": "p..." })), arguments.len());
-        let lines = described(&Parked::new("a7".to_owned(), Request { arguments, shown, ..request() }));
+        let lines =
+            described(&ParkedCall::new("a7".to_owned(), ApprovalRequest { arguments, shown, ..request() }));
         let expected = [
             "helper wants to call `bash`: `bash` needs a person's yes",
             "task s > s.t_01 · call 2.1 · approval a7",
@@ -786,8 +813,8 @@ mod tests {
 
     fn write(arguments: &Value, shown: Option<Value>) -> Vec<CallLine> {
         let arguments = arguments.to_string();
-        let request = Request { tool: "write".to_owned(), arguments, shown, ..request() };
-        let lines = call_lines(&Parked::new("a1".to_owned(), request));
+        let request = ApprovalRequest { tool: "write".to_owned(), arguments, shown, ..request() };
+        let lines = call_lines(&ParkedCall::new("a1".to_owned(), request));
         lines[2..lines.len() - 2].to_vec()
     }
 
@@ -831,9 +858,9 @@ mod tests {
         #[test]
         fn what_is_kept_comes_back(command in "\\PC{0,40}", reason in proptest::option::of("\\PC{1,20}")) {
             let arguments = json!({ "command": command }).to_string();
-            let parked = Parked::new("a1".to_owned(), Request { arguments, ..request() });
-            let parked = parked.answer("abc", Answer { reason, ..yes() }).unwrap();
-            prop_assert_eq!(Parked::decode(&parked.encode()).unwrap(), parked);
+            let parked = ParkedCall::new("a1".to_owned(), ApprovalRequest { arguments, ..request() });
+            let parked = parked.answer("abc", ApprovalAnswer { reason, ..yes() }).unwrap();
+            prop_assert_eq!(ParkedCall::decode(&parked.encode()).unwrap(), parked);
         }
     }
 }

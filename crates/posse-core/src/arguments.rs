@@ -76,7 +76,7 @@ impl ArgumentReader {
         invalid(fixed!("action-takes-no-field", action, name = shown)).hint(hint)
     }
 
-    /// What was given for a field.
+    /// The value given for a field.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.fields.get(name).filter(|value| !value.is_null())
     }

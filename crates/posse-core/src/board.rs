@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCode, Result};
 
 /// Limits on the tasks of one parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct BoardLimits {
     /// Tasks running at the same time.
     pub running_max: usize,
     /// Open tasks: running, waiting, or ended and neither collected nor read. A model that spawns in a loop ends here.
@@ -50,7 +50,7 @@ pub enum Urgency {
 /// Conditions of a spawn for when its task may run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Terms {
+pub struct SpawnTerms {
     pub priority: Priority,
     /// Starts after all of these have completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -81,7 +81,7 @@ pub enum Admission {
 
 /// Work for the session after a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Move {
+pub enum BoardMove {
     Start(String),
     /// Get its write lease, then say so with `leased`.
     Lease(String),
@@ -94,7 +94,7 @@ pub enum Move {
 
 /// Kinds of end that matter to dependents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TaskEnd {
     Completed,
     /// In any other way.
     Failed,
@@ -102,32 +102,32 @@ pub enum End {
 
 /// State of a task adopted from an earlier process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Past {
+pub enum PastState {
     NotBegun,
     AtWork,
-    Ended { end: End, collected: bool },
+    Ended { end: TaskEnd, collected: bool },
 }
 
 /// Situation that a cancel request finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Met {
+pub enum CancelOutcome {
     /// Its run has to be stopped; it ends when the run has.
     Running,
     /// It never began and has ended now.
     NotStarted,
     /// Too late: it had ended like this.
-    Ended(End),
+    Ended(TaskEnd),
 }
 
 /// Scheduling state of one parent's tasks: a pure state machine without I/O.
 #[derive(Debug)]
-pub struct Board {
-    rules: Rules,
+pub struct TaskBoard {
+    rules: BoardLimits,
     /// Open tasks by id.
-    tasks: BTreeMap<String, Entry>,
+    tasks: BTreeMap<String, BoardEntry>,
     /// Collected tasks: others may still depend on them.
-    collected: BTreeMap<String, End>,
-    tally: Tally,
+    collected: BTreeMap<String, TaskEnd>,
+    tally: StateTally,
     /// Ended tasks whose text was read. They can be collected and count against no limit.
     read: usize,
     /// Grows with every task, so that equals are served in the order they came.
@@ -135,26 +135,26 @@ pub struct Board {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct BoardEntry {
     arrival: u64,
     since_ms: u64,
-    terms: Terms,
-    state: State,
+    terms: SpawnTerms,
+    state: EntryState,
     read: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum EntryState {
     Waiting,
     Leasing,
     Queued,
     Running,
-    Ended(End),
+    Ended(TaskEnd),
 }
 
 /// Number of open tasks in each state.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Tally {
+struct StateTally {
     waiting: usize,
     leasing: usize,
     queued: usize,
@@ -162,51 +162,51 @@ struct Tally {
     ended: usize,
 }
 
-impl Tally {
-    fn came(&mut self, to: State) {
+impl StateTally {
+    fn came(&mut self, to: EntryState) {
         self.of(to, |count| *count += 1);
     }
 
-    fn left(&mut self, from: State) {
+    fn left(&mut self, from: EntryState) {
         self.of(from, |count| *count -= 1);
     }
 
-    fn of(&mut self, state: State, change: impl FnOnce(&mut usize)) {
+    fn of(&mut self, state: EntryState, change: impl FnOnce(&mut usize)) {
         match state {
-            State::Waiting => change(&mut self.waiting),
-            State::Leasing => change(&mut self.leasing),
-            State::Queued => change(&mut self.queued),
-            State::Running => change(&mut self.running),
-            State::Ended(_) => change(&mut self.ended),
+            EntryState::Waiting => change(&mut self.waiting),
+            EntryState::Leasing => change(&mut self.leasing),
+            EntryState::Queued => change(&mut self.queued),
+            EntryState::Running => change(&mut self.running),
+            EntryState::Ended(_) => change(&mut self.ended),
         }
     }
 }
 
-impl Board {
+impl TaskBoard {
     /// Creates an empty board.
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(rules: BoardLimits) -> Self {
         Self {
             rules,
             tasks: BTreeMap::new(),
             collected: BTreeMap::new(),
-            tally: Tally::default(),
+            tally: StateTally::default(),
             read: 0,
             arrivals: 0,
         }
     }
 
     /// Takes a task in, or says why not; then nothing has changed.
-    pub fn admit(&mut self, id: &str, terms: Terms, now_ms: u64) -> Result<Admission> {
+    pub fn admit(&mut self, id: &str, terms: SpawnTerms, now_ms: u64) -> Result<Admission> {
         self.check_room(&terms)?;
         let state = self.first_state(&terms);
         self.arrivals += 1;
-        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, read: false };
+        let entry = BoardEntry { arrival: self.arrivals, since_ms: now_ms, terms, state, read: false };
         self.take_in(id, entry);
         Ok(state.admission())
     }
 
     /// Checks whether a task with these terms would be admitted.
-    pub fn check_room(&self, terms: &Terms) -> Result<()> {
+    pub fn check_room(&self, terms: &SpawnTerms) -> Result<()> {
         let is_known = |id: &String| self.tasks.contains_key(id) || self.collected.contains_key(id);
         if let Some(unknown) = terms.depends_on.iter().find(|other| !is_known(other)) {
             return Err(Error::new(ErrorCode::TaskNotFound, localized!("depends-on-unknown", unknown))
@@ -220,7 +220,7 @@ impl Board {
         }
         let may_queue = terms.queue.unwrap_or(self.rules.on_limit == OnLimit::Queue);
         match self.first_state(terms) {
-            State::Queued if !may_queue => {
+            EntryState::Queued if !may_queue => {
                 let text = localized!("tasks-running-limit", running = self.running());
                 Err(Error::new(ErrorCode::MaxTasksExceeded, text)
                     .hint(localized!("tasks-running-limit-hint")))
@@ -230,7 +230,7 @@ impl Board {
     }
 
     /// Takes a task back that was admitted and could not be written down: it was never here.
-    pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
+    pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<BoardMove> {
         self.take_out(id);
         let mut moves = Vec::new();
         self.fill_places(now_ms, &mut moves);
@@ -238,26 +238,28 @@ impl Board {
     }
 
     /// A task of an earlier process. One that was at work goes on, whatever the rules are now.
-    pub fn recall(&mut self, id: &str, terms: Terms, past: Past, now_ms: u64) -> Admission {
+    pub fn recall(&mut self, id: &str, terms: SpawnTerms, past: PastState, now_ms: u64) -> Admission {
         self.arrivals += 1;
         let state = match past {
-            Past::Ended { end, .. } => State::Ended(end),
-            Past::AtWork => State::Running,
-            Past::NotBegun => self.first_state(&terms),
+            PastState::Ended { end, .. } => EntryState::Ended(end),
+            PastState::AtWork => EntryState::Running,
+            PastState::NotBegun => self.first_state(&terms),
         };
         match past {
-            Past::Ended { end, collected: true } => drop(self.collected.insert(id.to_owned(), end)),
-            _ => self
-                .take_in(id, Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, read: false }),
+            PastState::Ended { end, collected: true } => drop(self.collected.insert(id.to_owned(), end)),
+            _ => self.take_in(
+                id,
+                BoardEntry { arrival: self.arrivals, since_ms: now_ms, terms, state, read: false },
+            ),
         }
         state.admission()
     }
 
     /// A task has ended; what follows from that. Says nothing for a task that had ended before.
-    pub fn ended(&mut self, id: &str, end: End, now_ms: u64) -> Vec<Move> {
+    pub fn ended(&mut self, id: &str, end: TaskEnd, now_ms: u64) -> Vec<BoardMove> {
         match self.tasks.get_mut(id) {
-            Some(entry) if !matches!(entry.state, State::Ended(_)) => {
-                entry.enter(State::Ended(end), &mut self.tally);
+            Some(entry) if !matches!(entry.state, EntryState::Ended(_)) => {
+                entry.enter(EntryState::Ended(end), &mut self.tally);
             }
             _ => return Vec::new(),
         }
@@ -268,37 +270,37 @@ impl Board {
     }
 
     /// A task has its write lease, and may have a place now. Says nothing for a task that does not wait for one any more.
-    pub fn leased(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
+    pub fn leased(&mut self, id: &str, now_ms: u64) -> Vec<BoardMove> {
         let mut moves = Vec::new();
-        if let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.state == State::Leasing) {
-            entry.enter(State::Queued, &mut self.tally);
+        if let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.state == EntryState::Leasing) {
+            entry.enter(EntryState::Queued, &mut self.tally);
             self.fill_places(now_ms, &mut moves);
         }
         moves
     }
 
     /// A task that has not begun ends here; its dependants follow with the moves.
-    pub fn cancel(&mut self, id: &str, now_ms: u64) -> Result<(Met, Vec<Move>)> {
+    pub fn cancel(&mut self, id: &str, now_ms: u64) -> Result<(CancelOutcome, Vec<BoardMove>)> {
         match self.find(id)?.state {
-            State::Running => Ok((Met::Running, Vec::new())),
-            State::Ended(end) => Ok((Met::Ended(end), Vec::new())),
-            State::Waiting | State::Leasing | State::Queued => {
-                Ok((Met::NotStarted, self.ended(id, End::Failed, now_ms)))
+            EntryState::Running => Ok((CancelOutcome::Running, Vec::new())),
+            EntryState::Ended(end) => Ok((CancelOutcome::Ended(end), Vec::new())),
+            EntryState::Waiting | EntryState::Leasing | EntryState::Queued => {
+                Ok((CancelOutcome::NotStarted, self.ended(id, TaskEnd::Failed, now_ms)))
             }
         }
     }
 
     /// Gives a result away, once.
-    pub fn collect(&mut self, id: &str) -> Result<End> {
+    pub fn collect(&mut self, id: &str) -> Result<TaskEnd> {
         let entry = self.find(id)?;
-        let State::Ended(end) = entry.state else {
+        let EntryState::Ended(end) = entry.state else {
             let text = match entry.state {
-                State::Running => localized!("task-still-running", id),
-                State::Waiting => {
+                EntryState::Running => localized!("task-still-running", id),
+                EntryState::Waiting => {
                     localized!("task-waits-for", id, waits_for = entry.terms.depends_on.join(", "))
                 }
-                State::Leasing => localized!("task-waits-for-lease", id),
-                State::Queued | State::Ended(_) => localized!("task-waits-for-place", id),
+                EntryState::Leasing => localized!("task-waits-for-lease", id),
+                EntryState::Queued | EntryState::Ended(_) => localized!("task-waits-for-place", id),
             };
             return Err(Error::new(ErrorCode::TaskNotReady, text).hint(localized!("collect-later-hint")));
         };
@@ -309,16 +311,16 @@ impl Board {
 
     /// Notes that the text of an ended task was read: it is not open any more, and can still be collected.
     pub fn read(&mut self, id: &str) {
-        let ended = |entry: &&mut Entry| matches!(entry.state, State::Ended(_)) && !entry.read;
+        let ended = |entry: &&mut BoardEntry| matches!(entry.state, EntryState::Ended(_)) && !entry.read;
         if let Some(entry) = self.tasks.get_mut(id).filter(ended) {
             entry.read = true;
             self.read += 1;
         }
     }
 
-    /// Whether the result of a task is still to be collected or read.
+    /// Tells whether the result of a task is still to be collected or read.
     pub fn is_unread(&self, id: &str) -> bool {
-        self.tasks.get(id).is_some_and(|entry| matches!(entry.state, State::Ended(_)) && !entry.read)
+        self.tasks.get(id).is_some_and(|entry| matches!(entry.state, EntryState::Ended(_)) && !entry.read)
     }
 
     /// Checks that the task exists and was not collected.
@@ -347,7 +349,7 @@ impl Board {
         self.tally.ended - self.read
     }
 
-    fn take_in(&mut self, id: &str, entry: Entry) {
+    fn take_in(&mut self, id: &str, entry: BoardEntry) {
         self.take_out(id);
         self.tally.came(entry.state);
         self.tasks.insert(id.to_owned(), entry);
@@ -360,7 +362,7 @@ impl Board {
         }
     }
 
-    fn find(&mut self, id: &str) -> Result<&mut Entry> {
+    fn find(&mut self, id: &str) -> Result<&mut BoardEntry> {
         let shown = crate::text::prefix(id, 80);
         let missing = |why: LocalizedText| {
             Error::new(ErrorCode::TaskNotFound, localized!("task-not-tracked", shown)).hint(why)
@@ -372,40 +374,45 @@ impl Board {
         }
     }
 
-    fn first_state(&self, terms: &Terms) -> State {
+    fn first_state(&self, terms: &SpawnTerms) -> EntryState {
         let ends = || terms.depends_on.iter().map(|other| self.dependency(other));
-        if ends().any(|state| state == State::Ended(End::Failed)) {
-            State::Ended(End::Failed)
-        } else if ends().any(|state| state != State::Ended(End::Completed)) {
-            State::Waiting
+        if ends().any(|state| state == EntryState::Ended(TaskEnd::Failed)) {
+            EntryState::Ended(TaskEnd::Failed)
+        } else if ends().any(|state| state != EntryState::Ended(TaskEnd::Completed)) {
+            EntryState::Waiting
         } else if terms.lease {
-            State::Leasing
+            EntryState::Leasing
         } else if self.running() < self.rules.running_max {
-            State::Running
+            EntryState::Running
         } else {
-            State::Queued
+            EntryState::Queued
         }
     }
 
     /// A task that is not here any more did not complete.
-    fn dependency(&self, id: &str) -> State {
-        let collected = || self.collected.get(id).map(|end| State::Ended(*end));
-        self.tasks.get(id).map(|entry| entry.state).or_else(collected).unwrap_or(State::Ended(End::Failed))
+    fn dependency(&self, id: &str) -> EntryState {
+        let collected = || self.collected.get(id).map(|end| EntryState::Ended(*end));
+        self.tasks
+            .get(id)
+            .map(|entry| entry.state)
+            .or_else(collected)
+            .unwrap_or(EntryState::Ended(TaskEnd::Failed))
     }
 
     /// Lets tasks whose dependencies completed queue up, and ends those that lost one, and those that lose one by that.
-    fn settle_dependants(&mut self, now_ms: u64, moves: &mut Vec<Move>) {
+    fn settle_dependants(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
         while self.tally.waiting > 0 {
-            let next = self.tasks.iter().filter(|(_, entry)| entry.state == State::Waiting).find_map(
+            let next = self.tasks.iter().filter(|(_, entry)| entry.state == EntryState::Waiting).find_map(
                 |(id, entry)| {
                     let states =
                         || entry.terms.depends_on.iter().map(|other| (other, self.dependency(other)));
-                    if let Some((other, _)) = states().find(|(_, state)| *state == State::Ended(End::Failed))
+                    if let Some((other, _)) =
+                        states().find(|(_, state)| *state == EntryState::Ended(TaskEnd::Failed))
                     {
                         return Some((id.clone(), Some(other.clone())));
                     }
                     states()
-                        .all(|(_, state)| state == State::Ended(End::Completed))
+                        .all(|(_, state)| state == EntryState::Ended(TaskEnd::Completed))
                         .then(|| (id.clone(), None))
                 },
             );
@@ -414,45 +421,45 @@ impl Board {
             entry.since_ms = now_ms;
             match lost {
                 None if entry.terms.lease => {
-                    entry.enter(State::Leasing, &mut self.tally);
-                    moves.push(Move::Lease(id));
+                    entry.enter(EntryState::Leasing, &mut self.tally);
+                    moves.push(BoardMove::Lease(id));
                 }
-                None => entry.enter(State::Queued, &mut self.tally),
+                None => entry.enter(EntryState::Queued, &mut self.tally),
                 Some(because_of) => {
-                    entry.enter(State::Ended(End::Failed), &mut self.tally);
-                    moves.push(Move::Fail { task: id, because_of });
+                    entry.enter(EntryState::Ended(TaskEnd::Failed), &mut self.tally);
+                    moves.push(BoardMove::Fail { task: id, because_of });
                 }
             }
         }
     }
 
     /// The most urgent first, then whoever came first.
-    fn fill_places(&mut self, now_ms: u64, moves: &mut Vec<Move>) {
+    fn fill_places(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
         while self.tally.queued > 0 && self.running() < self.rules.running_max {
-            let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == State::Queued);
+            let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == EntryState::Queued);
             let next =
                 queued.max_by_key(|(_, entry)| (entry.urgency(now_ms), std::cmp::Reverse(entry.arrival)));
             let Some((id, entry)) = next else { return };
-            entry.enter(State::Running, &mut self.tally);
-            moves.push(Move::Start(id.clone()));
+            entry.enter(EntryState::Running, &mut self.tally);
+            moves.push(BoardMove::Start(id.clone()));
         }
     }
 }
 
-impl State {
+impl EntryState {
     fn admission(self) -> Admission {
         match self {
-            State::Running => Admission::Start,
-            State::Queued => Admission::Queued,
-            State::Waiting => Admission::Waiting,
-            State::Leasing => Admission::Leasing,
-            State::Ended(_) => Admission::Dependency,
+            EntryState::Running => Admission::Start,
+            EntryState::Queued => Admission::Queued,
+            EntryState::Waiting => Admission::Waiting,
+            EntryState::Leasing => Admission::Leasing,
+            EntryState::Ended(_) => Admission::Dependency,
         }
     }
 }
 
-impl Entry {
-    fn enter(&mut self, state: State, tally: &mut Tally) {
+impl BoardEntry {
+    fn enter(&mut self, state: EntryState, tally: &mut StateTally) {
         tally.left(self.state);
         tally.came(state);
         self.state = state;
@@ -468,14 +475,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const RULES: Rules = Rules { running_max: 2, open_max: 12, on_limit: OnLimit::Reject };
+    const RULES: BoardLimits = BoardLimits { running_max: 2, open_max: 12, on_limit: OnLimit::Reject };
 
-    fn queued() -> Terms {
-        Terms { queue: Some(true), ..Terms::default() }
+    fn queued() -> SpawnTerms {
+        SpawnTerms { queue: Some(true), ..SpawnTerms::default() }
     }
 
-    fn after(others: &[&str]) -> Terms {
-        Terms { depends_on: others.iter().map(|id| (*id).to_owned()).collect(), ..Terms::default() }
+    fn after(others: &[&str]) -> SpawnTerms {
+        SpawnTerms { depends_on: others.iter().map(|id| (*id).to_owned()).collect(), ..SpawnTerms::default() }
     }
 
     fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {
@@ -484,32 +491,32 @@ mod tests {
 
     #[test]
     fn only_running_tasks_count_against_the_places() {
-        let mut board = Board::new(RULES);
+        let mut board = TaskBoard::new(RULES);
         for id in ["a", "b"] {
-            assert_eq!(board.admit(id, Terms::default(), 0).unwrap(), Admission::Start);
+            assert_eq!(board.admit(id, SpawnTerms::default(), 0).unwrap(), Admission::Start);
         }
-        assert_eq!(code(board.admit("c", Terms::default(), 0)), ErrorCode::MaxTasksExceeded);
+        assert_eq!(code(board.admit("c", SpawnTerms::default(), 0)), ErrorCode::MaxTasksExceeded);
         assert_eq!(board.admit("c", queued(), 0).unwrap(), Admission::Queued);
         assert_eq!(code(board.collect("a")), ErrorCode::TaskNotReady);
-        assert_eq!(board.ended("a", End::Completed, 1), [Move::Start("c".to_owned())]);
-        assert_eq!(board.ended("a", End::Failed, 1), [], "a task ends once");
-        assert_eq!(board.collect("a").unwrap(), End::Completed);
+        assert_eq!(board.ended("a", TaskEnd::Completed, 1), [BoardMove::Start("c".to_owned())]);
+        assert_eq!(board.ended("a", TaskEnd::Failed, 1), [], "a task ends once");
+        assert_eq!(board.collect("a").unwrap(), TaskEnd::Completed);
         assert_eq!(code(board.collect("a")), ErrorCode::TaskNotFound);
     }
 
     #[test]
     fn only_open_tasks_count_against_the_limit_and_the_error_names_its_setting() {
-        let mut board = Board::new(Rules { open_max: 2, ..RULES });
+        let mut board = TaskBoard::new(BoardLimits { open_max: 2, ..RULES });
         for number in 0..1_000 {
             let id = format!("t_{number}");
-            board.admit(&id, Terms::default(), 0).unwrap();
-            board.ended(&id, End::Completed, 0);
+            board.admit(&id, SpawnTerms::default(), 0).unwrap();
+            board.ended(&id, TaskEnd::Completed, 0);
             board.collect(&id).unwrap();
         }
         for id in ["a", "b"] {
-            board.admit(id, Terms::default(), 0).unwrap();
+            board.admit(id, SpawnTerms::default(), 0).unwrap();
         }
-        board.ended("a", End::Completed, 0);
+        board.ended("a", TaskEnd::Completed, 0);
         let refused = board.admit("c", queued(), 0).unwrap_err();
         assert_eq!(refused.code(), ErrorCode::MaxTasksExceeded);
         assert!(refused.to_string().contains("max_open_tasks"), "{refused}");
@@ -519,21 +526,21 @@ mod tests {
 
     #[test]
     fn a_result_that_was_read_is_not_open_and_can_still_be_collected_once() {
-        let mut board = Board::new(Rules { open_max: 1, ..RULES });
-        board.admit("a", Terms::default(), 0).unwrap();
+        let mut board = TaskBoard::new(BoardLimits { open_max: 1, ..RULES });
+        board.admit("a", SpawnTerms::default(), 0).unwrap();
         board.read("a");
-        assert_eq!(code(board.admit("b", Terms::default(), 0)), ErrorCode::MaxTasksExceeded, "it runs");
-        board.ended("a", End::Completed, 0);
+        assert_eq!(code(board.admit("b", SpawnTerms::default(), 0)), ErrorCode::MaxTasksExceeded, "it runs");
+        board.ended("a", TaskEnd::Completed, 0);
         assert!(board.is_unread("a") && board.uncollected() == 1);
         for _ in 0..2 {
             board.read("a");
             assert!(!board.is_unread("a") && board.uncollected() == 0);
         }
-        board.admit("b", Terms::default(), 0).unwrap();
-        assert_eq!(board.collect("a").unwrap(), End::Completed);
+        board.admit("b", SpawnTerms::default(), 0).unwrap();
+        assert_eq!(board.collect("a").unwrap(), TaskEnd::Completed);
         assert_eq!(code(board.collect("a")), ErrorCode::TaskNotFound);
         assert_eq!(
-            code(board.admit("c", Terms::default(), 0)),
+            code(board.admit("c", SpawnTerms::default(), 0)),
             ErrorCode::MaxTasksExceeded,
             "it is counted once"
         );
@@ -541,28 +548,33 @@ mod tests {
 
     #[test]
     fn the_urgent_go_first_and_the_patient_are_not_forgotten() {
-        let mut board = Board::new(Rules { running_max: 1, ..RULES });
-        board.admit("a", Terms::default(), 0).unwrap();
-        board.admit("low", Terms { priority: Priority::Low, ..queued() }, 0).unwrap();
-        board.admit("high", Terms { priority: Priority::High, ..queued() }, 0).unwrap();
-        assert_eq!(board.ended("a", End::Completed, 0), [Move::Start("high".to_owned())]);
+        let mut board = TaskBoard::new(BoardLimits { running_max: 1, ..RULES });
+        board.admit("a", SpawnTerms::default(), 0).unwrap();
+        board.admit("low", SpawnTerms { priority: Priority::Low, ..queued() }, 0).unwrap();
+        board.admit("high", SpawnTerms { priority: Priority::High, ..queued() }, 0).unwrap();
+        assert_eq!(board.ended("a", TaskEnd::Completed, 0), [BoardMove::Start("high".to_owned())]);
         board.admit("normal", queued(), 2 * AGEING_MS).unwrap();
-        assert_eq!(board.ended("high", End::Completed, 2 * AGEING_MS), [Move::Start("low".to_owned())]);
+        assert_eq!(
+            board.ended("high", TaskEnd::Completed, 2 * AGEING_MS),
+            [BoardMove::Start("low".to_owned())]
+        );
     }
 
     #[test]
     fn a_task_waits_for_its_dependencies_and_fails_with_them() {
-        let mut board = Board::new(RULES);
+        let mut board = TaskBoard::new(RULES);
         assert_eq!(code(board.admit("x", after(&["nobody"]), 0)), ErrorCode::TaskNotFound);
-        board.admit("a", Terms::default(), 0).unwrap();
+        board.admit("a", SpawnTerms::default(), 0).unwrap();
         assert_eq!(board.admit("b", after(&["a"]), 0).unwrap(), Admission::Waiting);
         assert_eq!(board.admit("c", after(&["b"]), 0).unwrap(), Admission::Waiting);
-        let fail =
-            |task: &str, because_of: &str| Move::Fail { task: task.into(), because_of: because_of.into() };
-        assert_eq!(board.ended("a", End::Failed, 0), [fail("b", "a"), fail("c", "b")]);
+        let fail = |task: &str, because_of: &str| BoardMove::Fail {
+            task: task.into(),
+            because_of: because_of.into(),
+        };
+        assert_eq!(board.ended("a", TaskEnd::Failed, 0), [fail("b", "a"), fail("c", "b")]);
         assert_eq!(board.admit("d", after(&["c"]), 0).unwrap(), Admission::Dependency);
-        board.admit("e", Terms::default(), 0).unwrap();
-        board.ended("e", End::Completed, 0);
+        board.admit("e", SpawnTerms::default(), 0).unwrap();
+        board.ended("e", TaskEnd::Completed, 0);
         board.collect("e").unwrap();
         assert_eq!(
             board.admit("f", after(&["e"]), 0).unwrap(),
@@ -573,47 +585,47 @@ mod tests {
 
     #[test]
     fn a_task_that_waits_for_its_lease_takes_no_place_from_others() {
-        let mut board = Board::new(Rules { running_max: 1, ..RULES });
-        let leasing = |others: &[&str]| Terms { lease: true, ..after(others) };
+        let mut board = TaskBoard::new(BoardLimits { running_max: 1, ..RULES });
+        let leasing = |others: &[&str]| SpawnTerms { lease: true, ..after(others) };
         assert_eq!(board.admit("a", leasing(&[]), 0).unwrap(), Admission::Leasing);
-        assert_eq!(board.admit("b", Terms::default(), 0).unwrap(), Admission::Start);
+        assert_eq!(board.admit("b", SpawnTerms::default(), 0).unwrap(), Admission::Start);
         assert_eq!(board.admit("c", leasing(&["b"]), 0).unwrap(), Admission::Waiting);
         assert!(board.collect("a").unwrap_err().message().contains("its write paths are free"));
         assert_eq!(board.leased("a", 0), [], "there is no place yet");
         assert_eq!(board.leased("c", 0), [], "its dependency has not completed");
-        let moves = [Move::Lease("c".to_owned()), Move::Start("a".to_owned())];
-        assert_eq!(board.ended("b", End::Completed, 0), moves);
-        assert_eq!(board.cancel("c", 0).unwrap().0, Met::NotStarted);
+        let moves = [BoardMove::Lease("c".to_owned()), BoardMove::Start("a".to_owned())];
+        assert_eq!(board.ended("b", TaskEnd::Completed, 0), moves);
+        assert_eq!(board.cancel("c", 0).unwrap().0, CancelOutcome::NotStarted);
         assert_eq!(board.leased("c", 0), []);
     }
 
     #[test]
     fn a_cancel_ends_what_has_not_begun_and_says_when_it_comes_too_late() {
-        let mut board = Board::new(Rules { running_max: 1, ..RULES });
-        board.admit("a", Terms::default(), 0).unwrap();
+        let mut board = TaskBoard::new(BoardLimits { running_max: 1, ..RULES });
+        board.admit("a", SpawnTerms::default(), 0).unwrap();
         board.admit("b", queued(), 0).unwrap();
         board.admit("c", after(&["b"]), 0).unwrap();
         let (met, moves) = board.cancel("b", 0).unwrap();
-        assert_eq!(met, Met::NotStarted);
-        assert_eq!(moves, [Move::Fail { task: "c".into(), because_of: "b".into() }]);
-        assert_eq!(board.cancel("a", 0).unwrap(), (Met::Running, vec![]));
-        board.ended("a", End::Failed, 0);
-        assert_eq!(board.cancel("a", 0).unwrap().0, Met::Ended(End::Failed));
+        assert_eq!(met, CancelOutcome::NotStarted);
+        assert_eq!(moves, [BoardMove::Fail { task: "c".into(), because_of: "b".into() }]);
+        assert_eq!(board.cancel("a", 0).unwrap(), (CancelOutcome::Running, vec![]));
+        board.ended("a", TaskEnd::Failed, 0);
+        assert_eq!(board.cancel("a", 0).unwrap().0, CancelOutcome::Ended(TaskEnd::Failed));
     }
 
     #[test]
     fn a_task_that_was_at_work_goes_on_and_is_not_started_again() {
-        let mut board = Board::new(Rules { running_max: 1, ..RULES });
+        let mut board = TaskBoard::new(BoardLimits { running_max: 1, ..RULES });
         for id in ["a", "b"] {
-            assert_eq!(board.recall(id, Terms::default(), Past::AtWork, 0), Admission::Start);
+            assert_eq!(board.recall(id, SpawnTerms::default(), PastState::AtWork, 0), Admission::Start);
         }
-        assert_eq!(board.recall("c", after(&["b"]), Past::NotBegun, 0), Admission::Waiting);
-        let ended = Past::Ended { end: End::Completed, collected: true };
-        board.recall("d", Terms::default(), ended, 0);
+        assert_eq!(board.recall("c", after(&["b"]), PastState::NotBegun, 0), Admission::Waiting);
+        let ended = PastState::Ended { end: TaskEnd::Completed, collected: true };
+        board.recall("d", SpawnTerms::default(), ended, 0);
         assert_eq!(code(board.collect("d")), ErrorCode::TaskNotFound);
-        assert_eq!(board.recall("e", after(&["d"]), Past::NotBegun, 0), Admission::Queued);
-        assert_eq!(board.ended("a", End::Completed, 0), [], "there was one too many");
-        assert_eq!(board.ended("b", End::Completed, 0), [Move::Start("c".to_owned())]);
+        assert_eq!(board.recall("e", after(&["d"]), PastState::NotBegun, 0), Admission::Queued);
+        assert_eq!(board.ended("a", TaskEnd::Completed, 0), [], "there was one too many");
+        assert_eq!(board.ended("b", TaskEnd::Completed, 0), [BoardMove::Start("c".to_owned())]);
     }
 
     #[derive(Debug, Clone)]
@@ -645,7 +657,7 @@ mod tests {
         /// dependencies completed, and everything ends once all running tasks ended.
         #[test]
         fn no_order_of_events_breaks_the_board(deeds in proptest::collection::vec(deed(), 1..60)) {
-            let mut board = Board::new(RULES);
+            let mut board = TaskBoard::new(RULES);
             let mut world = World::default();
             for (now, deed) in deeds.into_iter().enumerate() {
                 world.act(&mut board, deed, now as u64 * 10_000);
@@ -653,19 +665,19 @@ mod tests {
                 prop_assert!(board.tasks.len() - board.read <= RULES.open_max);
                 prop_assert_eq!(board.read, board.tasks.values().filter(|entry| entry.read).count());
                 prop_assert_eq!(board.running(), world.running.len());
-                let mut counted = Tally::default();
+                let mut counted = StateTally::default();
                 board.tasks.values().for_each(|entry| counted.came(entry.state));
                 prop_assert_eq!(&board.tally, &counted);
                 let free = board.running() < RULES.running_max;
-                prop_assert!(!free || !board.tasks.values().any(|entry| entry.state == State::Queued), "a place is free and somebody queues");
+                prop_assert!(!free || !board.tasks.values().any(|entry| entry.state == EntryState::Queued), "a place is free and somebody queues");
             }
             loop {
                 let moves = match (world.running.pop(), world.leasing.pop()) {
                     (None, None) => break,
                     (Some(id), leasing) => {
                         world.leasing.extend(leasing);
-                        let moves = board.ended(&id, End::Completed, u64::MAX);
-                        world.ended.push((id, End::Completed));
+                        let moves = board.ended(&id, TaskEnd::Completed, u64::MAX);
+                        world.ended.push((id, TaskEnd::Completed));
                         moves
                     }
                     (None, Some(id)) => board.leased(&id, u64::MAX),
@@ -687,11 +699,11 @@ mod tests {
         running: Vec<String>,
         /// Waiting for their leases.
         leasing: Vec<String>,
-        ended: Vec<(String, End)>,
+        ended: Vec<(String, TaskEnd)>,
     }
 
     impl World {
-        fn act(&mut self, board: &mut Board, deed: Deed, now_ms: u64) {
+        fn act(&mut self, board: &mut TaskBoard, deed: Deed, now_ms: u64) {
             match deed {
                 Deed::Spawn { priority, after, queue, lease } => {
                     let id = format!("t_{:02}", self.spawned.len() + 1);
@@ -700,7 +712,7 @@ mod tests {
                     let priority = [Priority::Low, Priority::Normal, Priority::High][priority as usize];
                     match board.admit(
                         &id,
-                        Terms { priority, depends_on: depends_on.clone(), queue: Some(queue), lease },
+                        SpawnTerms { priority, depends_on: depends_on.clone(), queue: Some(queue), lease },
                         now_ms,
                     ) {
                         Err(_) => return,
@@ -710,7 +722,7 @@ mod tests {
                             assert!(depends_on.iter().all(|other| self.completed(other)));
                             self.running.push(id.clone());
                         }
-                        Ok(Admission::Dependency) => self.ended.push((id.clone(), End::Failed)),
+                        Ok(Admission::Dependency) => self.ended.push((id.clone(), TaskEnd::Failed)),
                         Ok(Admission::Queued | Admission::Waiting) => {}
                     }
                     self.spawned.push(id);
@@ -722,16 +734,16 @@ mod tests {
                 }
                 Deed::End { task, completed } if !self.running.is_empty() => {
                     let id = self.running.remove(task % self.running.len());
-                    let end = if completed { End::Completed } else { End::Failed };
+                    let end = if completed { TaskEnd::Completed } else { TaskEnd::Failed };
                     self.ended.push((id.clone(), end));
                     let moves = board.ended(&id, end, now_ms);
                     self.follow(moves);
                 }
                 Deed::Cancel { task } if task < self.spawned.len() => {
                     let id = self.spawned[task].clone();
-                    if let Ok((Met::NotStarted, moves)) = board.cancel(&id, now_ms) {
+                    if let Ok((CancelOutcome::NotStarted, moves)) = board.cancel(&id, now_ms) {
                         self.leasing.retain(|other| *other != id);
-                        self.ended.push((id, End::Failed));
+                        self.ended.push((id, TaskEnd::Failed));
                         self.follow(moves);
                     }
                 }
@@ -750,21 +762,21 @@ mod tests {
             }
         }
 
-        fn follow(&mut self, moves: Vec<Move>) {
+        fn follow(&mut self, moves: Vec<BoardMove>) {
             for next in moves {
                 match next {
-                    Move::Start(id) => self.running.push(id),
-                    Move::Lease(id) => self.leasing.push(id),
-                    Move::Fail { task, because_of } => {
+                    BoardMove::Start(id) => self.running.push(id),
+                    BoardMove::Lease(id) => self.leasing.push(id),
+                    BoardMove::Fail { task, because_of } => {
                         assert!(!self.completed(&because_of));
-                        self.ended.push((task, End::Failed));
+                        self.ended.push((task, TaskEnd::Failed));
                     }
                 }
             }
         }
 
         fn completed(&self, id: &str) -> bool {
-            self.ended.iter().any(|(ended, end)| ended == id && *end == End::Completed)
+            self.ended.iter().any(|(ended, end)| ended == id && *end == TaskEnd::Completed)
         }
     }
 }

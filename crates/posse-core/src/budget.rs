@@ -20,18 +20,18 @@ const WRAP_UP_SLACK: u64 = 512;
 /// Upper bounds; `None` means "as much as the parent has".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Caps {
+pub struct BudgetCaps {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     /// Millionths of a US dollar.
     pub cost_micros: Option<u64>,
 }
 
-impl Caps {
+impl BudgetCaps {
     /// Returns the tighter of the two caps, field by field.
-    pub fn least(&self, other: &Caps) -> Caps {
+    pub fn least(&self, other: &BudgetCaps) -> BudgetCaps {
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
-        Caps {
+        BudgetCaps {
             input_tokens: least(self.input_tokens, other.input_tokens),
             output_tokens: least(self.output_tokens, other.output_tokens),
             cost_micros: least(self.cost_micros, other.cost_micros),
@@ -54,14 +54,14 @@ pub struct AccountId(usize);
 /// Permission to spend up to an amount, to be settled with what was really spent.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a hold that is not settled blocks its amount for ever"]
-pub struct Hold {
+pub struct LedgerHold {
     account: AccountId,
     amount: Amount,
 }
 
 /// A refused authorization: the resource, the need and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shortfall {
+pub struct BudgetShortfall {
     pub kind: &'static str,
     pub wanted: u64,
     pub left: u64,
@@ -119,13 +119,13 @@ impl CallNeed {
     }
 
     /// Clamps the output to what is left. Fails if not even the least output fits.
-    pub fn fit(&self, left: &Caps, price: Option<&Price>) -> Result<FittedCall, Shortfall> {
+    pub fn fit(&self, left: &BudgetCaps, price: Option<&Price>) -> Result<FittedCall, BudgetShortfall> {
         let short = |output| self.at(output).shortfall(left, price);
         if short(self.output_most).is_none() {
             return Ok(self.at(self.output_most));
         }
         if let Some(missing) = short(self.output_least) {
-            return Err(Shortfall { input_excess: self.input_excess(&missing, price), ..missing });
+            return Err(BudgetShortfall { input_excess: self.input_excess(&missing, price), ..missing });
         }
         // A call takes more the longer its output is, so binary search finds the longest that fits.
         let (mut fits, mut too_much) = (self.output_least, self.output_most);
@@ -149,7 +149,7 @@ impl CallNeed {
         FittedCall { wanted: usage(self.input, output), keep: keep.unwrap_or_default() }
     }
 
-    fn input_excess(&self, missing: &Shortfall, price: Option<&Price>) -> u64 {
+    fn input_excess(&self, missing: &BudgetShortfall, price: Option<&Price>) -> u64 {
         let times = 1 + u64::from(self.wrap_up.is_some());
         let over = (missing.wanted - missing.left).div_ceil(times);
         match missing.kind {
@@ -161,26 +161,26 @@ impl CallNeed {
 }
 
 impl FittedCall {
-    fn shortfall(&self, left: &Caps, price: Option<&Price>) -> Option<Shortfall> {
+    fn shortfall(&self, left: &BudgetCaps, price: Option<&Price>) -> Option<BudgetShortfall> {
         let cost = |usage: &Usage| price.map_or(0, |price| price.micros_at_most(usage));
         let amount = |usage: &Usage| [usage.input, usage.output, cost(usage)];
         let wanted = amount(&self.wanted).into_iter().zip(amount(&self.keep));
         let wanted = wanted.map(|(call, keep)| call.saturating_add(keep));
         wanted.zip(left.array()).zip(NAMES).find_map(|((wanted, left), kind)| {
             let left = left.filter(|left| wanted > *left)?;
-            Some(Shortfall { kind, wanted, left, input_excess: 0 })
+            Some(BudgetShortfall { kind, wanted, left, input_excess: 0 })
         })
     }
 }
 
 /// The budget tree of a session: accounts with caps, spending and holds.
 #[derive(Debug)]
-pub struct Ledger {
-    accounts: Vec<Account>,
+pub struct BudgetLedger {
+    accounts: Vec<LedgerAccount>,
 }
 
 #[derive(Debug)]
-struct Account {
+struct LedgerAccount {
     parent: Option<AccountId>,
     caps: [Option<u64>; KINDS],
     spent: [u64; KINDS],
@@ -193,17 +193,22 @@ const INPUT: &str = "input tokens";
 const COST: &str = "cost";
 const NAMES: [&str; KINDS] = [INPUT, "output tokens", COST];
 
-impl Ledger {
+impl BudgetLedger {
     /// Creates a ledger with one root account.
-    pub fn new(caps: Caps) -> (Self, AccountId) {
-        let root =
-            Account { parent: None, caps: caps.array(), spent: [0; KINDS], held: [0; KINDS], open: true };
+    pub fn new(caps: BudgetCaps) -> (Self, AccountId) {
+        let root = LedgerAccount {
+            parent: None,
+            caps: caps.array(),
+            spent: [0; KINDS],
+            held: [0; KINDS],
+            open: true,
+        };
         (Self { accounts: vec![root] }, AccountId(0))
     }
 
     /// Opens a child account and reserves its caps. A cap that is not lower than the one above it bounds nothing, so nothing is
     /// reserved for it. Nothing at all is reserved if anything is short.
-    pub fn open(&mut self, parent: AccountId, caps: Caps) -> Result<AccountId, Shortfall> {
+    pub fn open(&mut self, parent: AccountId, caps: BudgetCaps) -> Result<AccountId, BudgetShortfall> {
         let payers: [AccountId; KINDS] = std::array::from_fn(|kind| self.payer(parent, kind));
         let above = payers.iter().enumerate().map(|(kind, payer)| self.accounts[payer.0].caps[kind]);
         let mut caps = caps.array();
@@ -218,7 +223,7 @@ impl Ledger {
             let held = &mut self.accounts[payers[kind].0].held[kind];
             *held = held.saturating_add(caps[kind].unwrap_or(0));
         }
-        self.accounts.push(Account {
+        self.accounts.push(LedgerAccount {
             parent: Some(parent),
             caps,
             spent: [0; KINDS],
@@ -229,7 +234,12 @@ impl Ledger {
     }
 
     /// Asks before spending. `keep` must stay available beyond the amount: it is what a wrap-up turn will need.
-    pub fn authorise(&mut self, account: AccountId, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
+    pub fn authorise(
+        &mut self,
+        account: AccountId,
+        amount: Amount,
+        keep: Amount,
+    ) -> Result<LedgerHold, BudgetShortfall> {
         let (wanted, keep) = (amount.array(), keep.array());
         let payers: [AccountId; KINDS] = std::array::from_fn(|kind| self.payer(account, kind));
         for kind in 0..KINDS {
@@ -239,11 +249,11 @@ impl Ledger {
             let held = &mut self.accounts[payers[kind].0].held[kind];
             *held = held.saturating_add(wanted[kind]);
         }
-        Ok(Hold { account, amount })
+        Ok(LedgerHold { account, amount })
     }
 
     /// Replaces a hold by what was spent.
-    pub fn settle(&mut self, hold: Hold, spent: Amount) {
+    pub fn settle(&mut self, hold: LedgerHold, spent: Amount) {
         let (held, spent) = (hold.amount.array(), spent.array());
         for kind in 0..KINDS {
             let payer = self.payer(hold.account, kind);
@@ -255,7 +265,7 @@ impl Ledger {
 
     /// Charges what was spent before this ledger existed (a resumed task), without asking.
     pub fn charge(&mut self, account: AccountId, spent: Amount) {
-        self.settle(Hold { account, amount: Amount::default() }, spent);
+        self.settle(LedgerHold { account, amount: Amount::default() }, spent);
     }
 
     /// Returns the spending charged to this account, including accounts below it that have no cap of their own.
@@ -265,13 +275,13 @@ impl Ledger {
     }
 
     /// Returns the rest of each capped resource.
-    pub fn left(&self, account: AccountId) -> Caps {
+    pub fn left(&self, account: AccountId) -> BudgetCaps {
         let left = |kind: usize| {
             let payer = &self.accounts[self.payer(account, kind).0];
             let cap = payer.caps[kind]?;
             Some(cap.saturating_sub(payer.spent[kind].saturating_add(payer.held[kind])))
         };
-        Caps { input_tokens: left(0), output_tokens: left(1), cost_micros: left(2) }
+        BudgetCaps { input_tokens: left(0), output_tokens: left(1), cost_micros: left(2) }
     }
 
     /// What was spent beyond a limit that bounds this account: a provider billed more than was held for its call.
@@ -308,19 +318,19 @@ impl Ledger {
         at
     }
 
-    fn check(&self, payer: AccountId, kind: usize, wanted: u64) -> Result<(), Shortfall> {
+    fn check(&self, payer: AccountId, kind: usize, wanted: u64) -> Result<(), BudgetShortfall> {
         let account = &self.accounts[payer.0];
         let Some(cap) = account.caps[kind] else { return Ok(()) };
         let left = cap.saturating_sub(account.spent[kind]).saturating_sub(account.held[kind]);
         if wanted > left {
-            Err(Shortfall { kind: NAMES[kind], wanted, left, input_excess: 0 })
+            Err(BudgetShortfall { kind: NAMES[kind], wanted, left, input_excess: 0 })
         } else {
             Ok(())
         }
     }
 }
 
-impl Caps {
+impl BudgetCaps {
     fn array(self) -> [Option<u64>; KINDS] {
         [self.input_tokens, self.output_tokens, self.cost_micros]
     }
@@ -332,7 +342,7 @@ impl Amount {
     }
 }
 
-impl Shortfall {
+impl BudgetShortfall {
     /// Says that the budget of a task cannot be reserved.
     pub fn of_reservation(&self) -> String {
         let Self { kind, wanted, left, .. } = self;
@@ -344,7 +354,7 @@ impl Shortfall {
     }
 }
 
-impl std::fmt::Display for Shortfall {
+impl std::fmt::Display for BudgetShortfall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.kind == COST {
             let [wanted, left] = [self.wanted, self.left].map(|micros| micros as f64 / 1e6);
@@ -391,8 +401,8 @@ mod tests {
         fn spend_never_exceeds_the_budget_in_any_interleaving(
             cap in 0u64..120, actions in proptest::collection::vec(action(), 0..60)
         ) {
-            let caps = |cap| Caps { output_tokens: cap, ..Caps::default() };
-            let (mut ledger, root) = Ledger::new(caps(Some(cap)));
+            let caps = |cap| BudgetCaps { output_tokens: cap, ..BudgetCaps::default() };
+            let (mut ledger, root) = BudgetLedger::new(caps(Some(cap)));
             let mut accounts = vec![(root, Some(cap))];
             let mut holds = Vec::new();
             let mut spent_in_all = 0;
@@ -442,7 +452,7 @@ mod tests {
                 Some(wrap_up) => CallNeed::step(input, output, wrap_up),
                 None => CallNeed::answer(input, output),
             };
-            let left = Caps { input_tokens: left_input, output_tokens: left_output, cost_micros: left_cost };
+            let left = BudgetCaps { input_tokens: left_input, output_tokens: left_output, cost_micros: left_cost };
             let price = Price { input: dollars, output: dollars * 3.0, cache_read: None, cache_write: Some(dollars * 1.25) };
             let fits = |output| need.at(output).shortfall(&left, Some(&price)).is_none();
             match need.fit(&left, Some(&price)) {
@@ -466,9 +476,9 @@ mod tests {
 
     #[test]
     fn a_cap_that_is_not_below_the_one_above_it_reserves_nothing() {
-        let caps = |cost_micros| Caps { cost_micros: Some(cost_micros), ..Caps::default() };
+        let caps = |cost_micros| BudgetCaps { cost_micros: Some(cost_micros), ..BudgetCaps::default() };
         let amount = |cost_micros| Amount { cost_micros, ..Amount::default() };
-        let (mut ledger, root) = Ledger::new(caps(1_000_000));
+        let (mut ledger, root) = BudgetLedger::new(caps(1_000_000));
         let child = ledger.open(root, caps(5_000_000)).unwrap();
         assert_eq!(ledger.left(root).cost_micros, Some(1_000_000), "its parent can go on");
         let hold = ledger.authorise(child, amount(1_000_000), Amount::default()).unwrap();
@@ -480,9 +490,10 @@ mod tests {
 
     #[test]
     fn what_a_child_did_not_spend_comes_back() {
-        let (mut ledger, root) = Ledger::new(Caps { cost_micros: Some(100), ..Caps::default() });
+        let (mut ledger, root) =
+            BudgetLedger::new(BudgetCaps { cost_micros: Some(100), ..BudgetCaps::default() });
         let amount = |cost_micros| Amount { cost_micros, ..Amount::default() };
-        let child = ledger.open(root, Caps { cost_micros: Some(80), ..Caps::default() }).unwrap();
+        let child = ledger.open(root, BudgetCaps { cost_micros: Some(80), ..BudgetCaps::default() }).unwrap();
         let short = ledger.authorise(root, amount(30), Amount::default()).unwrap_err();
         assert_eq!((short.wanted, short.left), (30, 20));
         let hold = ledger.authorise(child, amount(80), Amount::default()).unwrap();

@@ -6,32 +6,32 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::grant::{Grant, Tier};
+use crate::grant::{Grant, SandboxTier};
 
 /// The part of a grant that concerns processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confinement {
+pub struct ProcessRights {
     /// At least this.
-    pub tier: Tier,
+    pub tier: SandboxTier,
     /// A file of the workspace may be written if each of these lists has a glob that fits it. No list: any file; an empty
     /// list: none.
     pub write: Vec<Vec<String>>,
     /// Absolute paths of what may be read instead of the workspace, beside what every program needs.
     pub read: Option<Vec<String>>,
-    pub reach: Reach,
+    pub reach: NetworkReach,
 }
 
 /// Ports a process may connect to. The kernel knows ports and no hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reach {
+pub enum NetworkReach {
     None,
     /// TCP to these ports of any machine.
     Ports(BTreeSet<u16>),
     Full,
 }
 
-impl Confinement {
+impl ProcessRights {
     /// `real` says where an absolute path really is, `None` for one that opens nothing.
     pub fn of(grant: &Grant, workspace: &str, real: impl Fn(String) -> Option<String>) -> Self {
         let mut write: Vec<Vec<String>> = grant.write_paths().map(<[String]>::to_vec).collect();
@@ -43,26 +43,26 @@ impl Confinement {
     }
 }
 
-impl Reach {
+impl NetworkReach {
     /// Returns the intersection of both.
-    pub fn narrow(&self, other: &Reach) -> Reach {
+    pub fn narrow(&self, other: &NetworkReach) -> NetworkReach {
         match (self, other) {
-            (Reach::Full, any) | (any, Reach::Full) => any.clone(),
-            (Reach::Ports(mine), Reach::Ports(theirs)) => {
+            (NetworkReach::Full, any) | (any, NetworkReach::Full) => any.clone(),
+            (NetworkReach::Ports(mine), NetworkReach::Ports(theirs)) => {
                 let both: BTreeSet<u16> = mine.intersection(theirs).copied().collect();
-                if both.is_empty() { Reach::None } else { Reach::Ports(both) }
+                if both.is_empty() { NetworkReach::None } else { NetworkReach::Ports(both) }
             }
-            (Reach::None, _) | (_, Reach::None) => Reach::None,
+            (NetworkReach::None, _) | (_, NetworkReach::None) => NetworkReach::None,
         }
     }
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for NetworkReach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reach::None => f.write_str("none"),
-            Reach::Full => f.write_str("full"),
-            Reach::Ports(ports) => {
+            NetworkReach::None => f.write_str("none"),
+            NetworkReach::Full => f.write_str("full"),
+            NetworkReach::Ports(ports) => {
                 let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
                 write!(f, "TCP to port {}", ports.join(", "))
             }
@@ -73,22 +73,22 @@ impl fmt::Display for Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grant::{Access, Network, Rights, Root};
+    use crate::grant::{AccessLevel, NetworkGrant, Rights, RootGrant};
     use proptest::prelude::*;
 
-    fn any_reach() -> impl Strategy<Value = Reach> {
+    fn any_reach() -> impl Strategy<Value = NetworkReach> {
         prop_oneof![
-            Just(Reach::None),
-            Just(Reach::Full),
-            proptest::collection::btree_set(1u16..5, 1..4).prop_map(Reach::Ports),
+            Just(NetworkReach::None),
+            Just(NetworkReach::Full),
+            proptest::collection::btree_set(1u16..5, 1..4).prop_map(NetworkReach::Ports),
         ]
     }
 
-    fn allows(reach: &Reach, port: u16) -> bool {
+    fn allows(reach: &NetworkReach, port: u16) -> bool {
         match reach {
-            Reach::None => false,
-            Reach::Full => true,
-            Reach::Ports(ports) => ports.contains(&port),
+            NetworkReach::None => false,
+            NetworkReach::Full => true,
+            NetworkReach::Ports(ports) => ports.contains(&port),
         }
     }
 
@@ -102,28 +102,34 @@ mod tests {
     // G16 Seen to fail without the list that a read-only task adds.
     #[test]
     fn a_grant_says_what_its_processes_may_do() {
-        let root = Grant::of_root(Root { sandbox: Tier::Kernel, depth: 3, ..Root::default() });
-        let whole = Confinement { tier: Tier::Kernel, write: vec![], read: None, reach: Reach::Full };
-        assert_eq!(Confinement::of(&root, "/w", Some), whole);
+        let root =
+            Grant::of_root(RootGrant { sandbox: SandboxTier::Kernel, depth: 3, ..RootGrant::default() });
+        let whole =
+            ProcessRights { tier: SandboxTier::Kernel, write: vec![], read: None, reach: NetworkReach::Full };
+        assert_eq!(ProcessRights::of(&root, "/w", Some), whole);
         let rights = Rights {
             write_paths: Some(vec!["docs/**".to_owned()]),
             read_roots: Some(vec!["docs".to_owned()]),
-            network: Some(Network::parse(["*:443", "docs.rs"]).unwrap()),
-            sandbox: Some(Tier::Namespaces),
+            network: Some(NetworkGrant::parse(["*:443", "docs.rs"]).unwrap()),
+            sandbox: Some(SandboxTier::Namespaces),
             ..Rights::default()
         };
         let child = root.narrow(&rights);
-        let reach = Reach::Ports([443].into());
-        let expected = Confinement {
-            tier: Tier::Namespaces,
+        let reach = NetworkReach::Ports([443].into());
+        let expected = ProcessRights {
+            tier: SandboxTier::Namespaces,
             write: vec![vec!["docs/**".to_owned()]],
             read: Some(vec!["/w/docs".to_owned()]),
             reach,
         };
-        assert_eq!(Confinement::of(&child, "/w", Some), expected);
-        let network = Some(Network::parse(["docs.rs"]).unwrap());
-        let looks = child.narrow(&Rights { access: Access::ReadOnly, network, ..Rights::default() });
-        let looks = Confinement::of(&looks, "/w", Some);
-        assert_eq!((looks.write.last(), looks.reach), (Some(&vec![]), Reach::None), "hosts are not ports");
+        assert_eq!(ProcessRights::of(&child, "/w", Some), expected);
+        let network = Some(NetworkGrant::parse(["docs.rs"]).unwrap());
+        let looks = child.narrow(&Rights { access: AccessLevel::ReadOnly, network, ..Rights::default() });
+        let looks = ProcessRights::of(&looks, "/w", Some);
+        assert_eq!(
+            (looks.write.last(), looks.reach),
+            (Some(&vec![]), NetworkReach::None),
+            "hosts are not ports"
+        );
     }
 }

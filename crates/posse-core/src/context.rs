@@ -12,7 +12,7 @@ use posse_messages::{LocalizedText, localized};
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{estimate_tokens, prefix};
-pub use audience::{Audience, PATTERN_MAX, PATTERNS_MAX, Wanted, unreadable};
+pub use audience::{Audience, AudienceChange, PATTERN_MAX, PATTERNS_MAX, unreadable};
 
 /// Curated state, not a data store: a value is a conclusion.
 pub const VALUE_TOKENS_MAX: u64 = 1_000;
@@ -38,9 +38,9 @@ pub const ORCHESTRATOR: &str = "orchestrator";
 
 /// A name that matches `[a-z0-9_]+`, with at most one namespace before a colon: `inv:findings_summary`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(String);
+pub struct ContextKey(String);
 
-impl Key {
+impl ContextKey {
     /// Parses a key; fails with `INVALID_KEY`.
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_key(raw) {
@@ -61,7 +61,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ContextKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -69,9 +69,9 @@ impl fmt::Display for Key {
 
 /// The name of a snapshot, spelled like a key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Label(String);
+pub struct SnapshotLabel(String);
 
-impl Label {
+impl SnapshotLabel {
     /// Parses a label; fails if it is not spelled like a key.
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
@@ -92,7 +92,7 @@ impl Label {
     }
 }
 
-impl fmt::Display for Label {
+impl fmt::Display for SnapshotLabel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -111,8 +111,8 @@ fn is_name(raw: &str) -> bool {
 
 /// Everything about a value but the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    pub key: Key,
+pub struct ValueHead {
+    pub key: ContextKey,
     /// Counts from 1, and again from 1 when the key was deleted or over in between.
     pub version: u64,
     pub tokens: u64,
@@ -128,7 +128,7 @@ pub struct Head {
     pub audience: Audience,
 }
 
-impl Head {
+impl ValueHead {
     /// Tells whether the value has not expired.
     pub fn is_live(&self, now_ms: u64) -> bool {
         self.expires_at_ms.is_none_or(|end| now_ms < end)
@@ -143,74 +143,74 @@ impl Head {
 
 /// A value with its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub head: Head,
+pub struct ContextEntry {
+    pub head: ValueHead,
     pub value: String,
 }
 
 /// One line of a key's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Past {
-    pub act: Act,
+pub struct HistoryLine {
+    pub act: HistoryAct,
     /// Metadata of the version. For a deletion: the deleted version, its author and time.
-    pub head: Head,
+    pub head: ValueHead,
     /// `None` for a deletion, and where the history is longer than what is kept.
     pub value: Option<String>,
 }
 
 /// Kinds of history lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum HistoryAct {
     Write,
     Delete,
 }
 
-impl Act {
+impl HistoryAct {
     /// Returns the wire name of the act.
     pub fn wire(self) -> &'static str {
         match self {
-            Act::Write => "write",
-            Act::Delete => "delete",
+            HistoryAct::Write => "write",
+            HistoryAct::Delete => "delete",
         }
     }
 }
 
 /// A request to write one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
-    pub key: Key,
+pub struct ContextWrite {
+    pub key: ContextKey,
     pub value: String,
     /// Write only if the key has this version now; 0 if it must not exist.
     pub expected_version: Option<u64>,
     pub expires_at_ms: Option<u64>,
     /// Audience changes that come with the write.
-    pub audience: Wanted,
+    pub audience: AudienceChange,
 }
 
 /// One change to a session's context.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    Write(Write),
-    Delete(Key),
+pub enum ContextChange {
+    Write(ContextWrite),
+    Delete(ContextKey),
     /// Keep a copy of everything.
-    Snapshot(Label),
+    Snapshot(SnapshotLabel),
     /// Make everything as it was in a copy. Versions count on, so a rollback can be seen.
-    Restore(Label),
+    Restore(SnapshotLabel),
 }
 
 /// The effect of an applied change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed {
-    Written(Head),
-    Deleted { key: Key, previous_version: u64 },
-    SnapshotTaken(Snapshot),
+pub enum ChangeResult {
+    Written(ValueHead),
+    Deleted { key: ContextKey, previous_version: u64 },
+    SnapshotTaken(ContextSnapshot),
     Restored { written: u32, deleted: u32 },
 }
 
 /// Metadata of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    pub label: Label,
+pub struct ContextSnapshot {
+    pub label: SnapshotLabel,
     pub taken_by: String,
     pub taken_at_ms: u64,
     pub keys: u64,
@@ -220,12 +220,12 @@ pub struct Snapshot {
 /// Judges a write. `heads` are all entries of the session, those that are over included; `last_version` is the version
 /// in the last line of the key's history, if it has one.
 pub fn write(
-    heads: &[Head],
+    heads: &[ValueHead],
     last_version: Option<u64>,
-    write: &Write,
+    write: &ContextWrite,
     written_by: &str,
     now_ms: u64,
-) -> Result<Head> {
+) -> Result<ValueHead> {
     let tokens = estimate_tokens(&write.value);
     if tokens > VALUE_TOKENS_MAX {
         let text = localized!("value-too-large", tokens, value_tokens_max = VALUE_TOKENS_MAX);
@@ -252,7 +252,7 @@ pub fn write(
     if keys >= KEYS_MAX {
         return Err(full(localized!("context-keys-full", keys)));
     }
-    Ok(Head {
+    Ok(ValueHead {
         key: write.key.clone(),
         version: version + 1,
         tokens,
@@ -266,10 +266,15 @@ pub fn write(
 }
 
 /// Judges a deletion and returns what the history says about it.
-pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) -> Result<Head> {
+pub fn delete(
+    current: Option<&ValueHead>,
+    key: &ContextKey,
+    deleted_by: &str,
+    now_ms: u64,
+) -> Result<ValueHead> {
     let current = current.filter(|head| head.is_live(now_ms)).ok_or_else(|| missing(key))?;
     audience::check_writer(current, deleted_by)?;
-    Ok(Head {
+    Ok(ValueHead {
         written_by: deleted_by.to_owned(),
         written_at_ms: now_ms.max(current.written_at_ms),
         expires_at_ms: None,
@@ -278,7 +283,7 @@ pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) 
 }
 
 /// Judges whether one more snapshot may be taken. Labels are never used twice: whoever knows one means that copy.
-pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
+pub fn snapshot(taken: &[SnapshotLabel], label: &SnapshotLabel) -> Result<()> {
     if taken.contains(label) {
         return Err(Error::new(ErrorCode::InvalidRequest, localized!("snapshot-exists", label))
             .hint(localized!("snapshot-exists-hint")));
@@ -291,30 +296,31 @@ pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
 
 /// Computes the writes and deletes that lead back to a snapshot. Shrinking changes come before growing ones, so
 /// that no intermediate step exceeds a limit that both ends keep. Expired values are left out.
-pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change> {
+pub fn restore(snapshot: &[ContextEntry], current: &[ContextEntry], now_ms: u64) -> Vec<ContextChange> {
     let wanted = || snapshot.iter().filter(|entry| entry.head.is_live(now_ms));
     let current = || current.iter().filter(|entry| entry.head.is_live(now_ms));
-    let now = |key: &Key| current().find(|entry| entry.head.key == *key);
+    let now = |key: &ContextKey| current().find(|entry| entry.head.key == *key);
     let gone = current().filter(|entry| !wanted().any(|other| other.head.key == entry.head.key));
-    let mut changes: Vec<Change> = gone.map(|entry| Change::Delete(entry.head.key.clone())).collect();
-    let same = |a: &Entry, b: &Entry| {
+    let mut changes: Vec<ContextChange> =
+        gone.map(|entry| ContextChange::Delete(entry.head.key.clone())).collect();
+    let same = |a: &ContextEntry, b: &ContextEntry| {
         let (head, other) = (&a.head, &b.head);
         a.value == b.value && head.expires_at_ms == other.expires_at_ms && head.audience == other.audience
     };
-    let mut differing: Vec<&Entry> =
+    let mut differing: Vec<&ContextEntry> =
         wanted().filter(|entry| !now(&entry.head.key).is_some_and(|held| same(entry, held))).collect();
-    let growth = |entry: &&Entry| {
+    let growth = |entry: &&ContextEntry| {
         let before = now(&entry.head.key).map_or(0, |held| held.head.tokens);
         i128::from(entry.head.tokens) - i128::from(before)
     };
     differing.sort_by_key(growth);
     changes.extend(differing.into_iter().map(|entry| {
-        Change::Write(Write {
+        ContextChange::Write(ContextWrite {
             key: entry.head.key.clone(),
             value: entry.value.clone(),
             expected_version: None,
             expires_at_ms: entry.head.expires_at_ms,
-            audience: Wanted::exactly(&entry.head.audience),
+            audience: AudienceChange::exactly(&entry.head.audience),
         })
     }));
     changes
@@ -331,16 +337,16 @@ pub enum SessionState {
 
 /// Kinds of access to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum ContextAccess {
     Read,
     Change,
 }
 
 /// Judges whether a session's context may be looked at or changed. `None`: no session has this id.
-pub fn enter(session: &str, state: Option<SessionState>, access: Access) -> Result<()> {
+pub fn enter(session: &str, state: Option<SessionState>, access: ContextAccess) -> Result<()> {
     match (state, access) {
-        (Some(SessionState::Open), _) | (Some(SessionState::Archived), Access::Read) => Ok(()),
-        (Some(SessionState::Archived), Access::Change) => {
+        (Some(SessionState::Open), _) | (Some(SessionState::Archived), ContextAccess::Read) => Ok(()),
+        (Some(SessionState::Archived), ContextAccess::Change) => {
             let text = localized!("session-archived", session);
             Err(Error::new(ErrorCode::SessionArchived, text).hint(localized!("session-archived-hint")))
         }
@@ -370,18 +376,18 @@ pub fn check_session_id(id: &str) -> Result<()> {
 }
 
 /// The error for a key that has no value. For an optional key it is ordinary.
-pub fn missing(key: &Key) -> Error {
+pub fn missing(key: &ContextKey) -> Error {
     Error::new(ErrorCode::KeyNotFound, localized!("key-not-found", key))
         .hint(localized!("key-not-found-hint"))
 }
 
 /// The error for a snapshot that was never taken.
-pub fn no_snapshot(label: &Label) -> Error {
+pub fn no_snapshot(label: &SnapshotLabel) -> Error {
     Error::new(ErrorCode::KeyNotFound, localized!("snapshot-not-found", label))
         .hint(localized!("snapshot-not-found-hint"))
 }
 
-fn conflict(key: &Key, current: Option<&Head>) -> Error {
+fn conflict(key: &ContextKey, current: Option<&ValueHead>) -> Error {
     match current {
         Some(head) => Error::new(
             ErrorCode::VersionConflict,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agent::{Agent, Effort, ModelSettings};
-use crate::budget::Caps;
+use crate::budget::BudgetCaps;
 use crate::grant::{Autonomy, Rights};
 use crate::id::AgentName;
 use crate::limits::Limits;
@@ -23,7 +23,7 @@ pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     pub name: AgentName,
-    pub origin: Origin,
+    pub origin: DefinitionOrigin,
     pub description: String,
     /// The system prompt, or what replaces the parent's in a chain of `extends`; empty with `extends`: the parent's.
     pub prompt: String,
@@ -38,14 +38,14 @@ pub struct Definition {
     pub tools_written: Option<Vec<String>>,
     pub limits: DefinedLimits,
     /// Approval behavior; `None` follows the session.
-    pub approval: Option<Approval>,
+    pub approval: Option<ApprovalSetting>,
     pub isolation: Isolation,
     pub output_schema: Option<Value>,
     /// Commands that must succeed before the task counts as done.
     pub verify: Vec<String>,
     pub mcp_servers: BTreeMap<String, Value>,
     pub skills: Vec<String>,
-    pub mode: Mode,
+    pub mode: AgentMode,
     pub color: Option<String>,
     pub display_name: Option<String>,
     /// Keys we do not act on, kept so that an export loses nothing.
@@ -65,18 +65,18 @@ pub enum TaskIn {
 
 /// Source of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct DefinitionOrigin {
     /// As shown to people; for a built-in agent `built-in`.
     pub path: String,
     pub format: Format,
-    pub scope: Scope,
+    pub scope: DefinitionScope,
     /// SHA-256 of the file, in hex: what a person trusted is what runs.
     pub hash: String,
 }
 
 /// Nearer wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum DefinitionScope {
     Project {
         /// Directories above the one we are in.
         distance: u32,
@@ -87,14 +87,14 @@ pub enum Scope {
     Session,
 }
 
-impl Scope {
+impl DefinitionScope {
     /// Returns the wire name of the format.
     pub fn wire(self) -> &'static str {
         match self {
-            Scope::Project { .. } => "project",
-            Scope::User => "user",
-            Scope::BuiltIn => "built-in",
-            Scope::Session => "session",
+            DefinitionScope::Project { .. } => "project",
+            DefinitionScope::User => "user",
+            DefinitionScope::BuiltIn => "built-in",
+            DefinitionScope::Session => "session",
         }
     }
 }
@@ -145,7 +145,7 @@ pub struct ModelChoice {
 
 /// Models that were found for a definition, as `provider:model`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Models {
+pub struct ModelChoices {
     pub first: String,
     pub others: Vec<String>,
     /// Takes over when none of them exists.
@@ -175,7 +175,7 @@ pub struct DefinedLimits {
 
 /// Approval behavior that a definition asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approval {
+pub enum ApprovalSetting {
     /// Every call that changes something is asked for.
     Ask,
     /// Refuses calls that would need an approval.
@@ -196,7 +196,7 @@ pub enum Isolation {
 
 /// Ways in which an agent may be started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Mode {
+pub struct AgentMode {
     pub background: bool,
     /// Not in the lists that models see; a person can still name it.
     pub hidden: bool,
@@ -205,7 +205,7 @@ pub struct Mode {
 
 /// Front matter of a skill file; other keys do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Matter {
+pub struct SkillMatter {
     pub name: Option<String>,
     pub description: Option<String>,
     /// Text after the front matter.
@@ -214,14 +214,14 @@ pub struct Matter {
 
 /// The treatment of one key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct FieldReport {
     pub key: String,
-    pub fate: Fate,
+    pub fate: FieldFate,
 }
 
 /// Treatments of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum FieldFate {
     Honoured,
     /// Into what.
     Mapped(LocalizedText),
@@ -232,7 +232,7 @@ pub enum Fate {
 /// Something a person should know about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    pub severity: Severity,
+    pub severity: RemarkSeverity,
     pub text: LocalizedText,
     /// Counted from 1.
     pub line: Option<u32>,
@@ -242,7 +242,7 @@ pub struct Remark {
 
 /// Severity of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum RemarkSeverity {
     Warning,
     /// The agent cannot be used.
     Error,
@@ -251,31 +251,31 @@ pub enum Severity {
 /// A file that was read: a definition or the reason why there is none, and what became of each key. A bad file is
 /// listed with its error and never disappears.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Read {
+pub struct ParsedFile {
     /// The name the agent has, or would have.
     pub name: String,
-    pub origin: Origin,
+    pub origin: DefinitionOrigin,
     pub definition: Option<Definition>,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldReport>,
     pub remarks: Vec<Remark>,
 }
 
-impl Read {
+impl ParsedFile {
     /// Iterates over the remarks that are errors.
     pub fn errors(&self) -> impl Iterator<Item = &Remark> {
-        self.remarks.iter().filter(|remark| remark.severity == Severity::Error)
+        self.remarks.iter().filter(|remark| remark.severity == RemarkSeverity::Error)
     }
 }
 
 impl Definition {
     /// The agent, with the model that was found for it and within what `base` has. What the definition leaves open is
     /// as `base` has it.
-    pub fn resolve(&self, base: &Agent, models: Models) -> Agent {
+    pub fn resolve(&self, base: &Agent, models: ModelChoices) -> Agent {
         let mut rights = self.rights.clone();
         let autonomy = self.approval.map(|approval| match approval {
-            Approval::Auto => Autonomy::Free,
-            Approval::Ask => Autonomy::Asks,
-            Approval::Deny => Autonomy::Refuses,
+            ApprovalSetting::Auto => Autonomy::Free,
+            ApprovalSetting::Ask => Autonomy::Asks,
+            ApprovalSetting::Deny => Autonomy::Refuses,
         });
         rights.autonomy = rights.autonomy.max(autonomy);
         let usual = &base.limits;
@@ -314,13 +314,13 @@ impl Definition {
     }
 
     /// Returns the budget caps of one task of this agent.
-    pub fn caps(&self) -> Caps {
+    pub fn caps(&self) -> BudgetCaps {
         let DefinedLimits { input_tokens, output_tokens, cost_micros, .. } = self.limits;
-        Caps { input_tokens, output_tokens, cost_micros }
+        BudgetCaps { input_tokens, output_tokens, cost_micros }
     }
 
     /// One that says nothing but who it is.
-    pub fn new(name: AgentName, origin: Origin, description: String, prompt: String) -> Self {
+    pub fn new(name: AgentName, origin: DefinitionOrigin, description: String, prompt: String) -> Self {
         Self {
             name,
             origin,
@@ -339,7 +339,7 @@ impl Definition {
             verify: Vec::new(),
             mcp_servers: BTreeMap::new(),
             skills: Vec::new(),
-            mode: Mode::default(),
+            mode: AgentMode::default(),
             color: None,
             display_name: None,
             extra: BTreeMap::new(),

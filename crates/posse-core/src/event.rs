@@ -7,13 +7,13 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
-use crate::approval::{By, Scope, Verdict};
+use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
 use crate::context::wire::utc;
 use crate::edits::FileChange;
-use crate::grant::Tier;
+use crate::grant::SandboxTier;
 use crate::id::CallKey;
 use crate::message::ToolCall;
-use crate::outcome::{Status, StopReason};
+use crate::outcome::{OutcomeStatus, StopReason};
 use crate::reply::FailureKind;
 use crate::usage::Usage;
 
@@ -24,7 +24,7 @@ pub enum Event {
         agent: String,
         model: String,
         /// Sandbox tier of the task's processes.
-        sandbox: Tier,
+        sandbox: SandboxTier,
     },
     Resumed {
         agent: String,
@@ -79,9 +79,9 @@ pub enum Event {
         key: CallKey,
         approval: Option<String>,
         tool: String,
-        verdict: Verdict,
-        scope: Scope,
-        by: By,
+        verdict: ApprovalVerdict,
+        scope: ApprovalScope,
+        by: DecidedBy,
     },
     ToolFinished {
         key: CallKey,
@@ -113,7 +113,7 @@ pub enum Event {
         millis: u64,
     },
     Finished {
-        status: Status,
+        status: OutcomeStatus,
         stop: StopReason,
         turns: u32,
         tool_calls: u32,
@@ -164,7 +164,7 @@ impl Event {
             }),
             Event::ApprovalResolved { key, approval, tool, verdict, scope, by } => json!({
                 "type": "approval_resolved", "call": key.to_string(), "approval": approval, "tool": tool,
-                "approved": *verdict == Verdict::Approve, "scope": scope.wire(), "by": by.to_string(),
+                "approved": *verdict == ApprovalVerdict::Approve, "scope": scope.wire(), "by": by.to_string(),
             }),
             Event::ToolFinished { key, tool, is_error, in_doubt, why, changed, bytes, millis } => json!({
                     "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
@@ -214,7 +214,7 @@ const TELLING: &[&str] = &[
 /// A short, bounded description of a call for a progress line: what it is about, never what it writes.
 pub fn summary(call: &ToolCall) -> String {
     const SHOWN: usize = 80;
-    let Telling(told) = serde_json::from_str(call.arguments.as_object_text()).unwrap_or_default();
+    let CallSummary(told) = serde_json::from_str(call.arguments.as_object_text()).unwrap_or_default();
     let mut line = String::new();
     for text in told.iter().flatten().take(2).filter_map(|text| text.lines().next()) {
         if !line.is_empty() {
@@ -231,9 +231,9 @@ pub fn summary(call: &ToolCall) -> String {
 
 /// The arguments of a call that are in `TELLING`, where they are texts. The others are only passed over: they may be long.
 #[derive(Default)]
-struct Telling([Option<String>; TELLING.len()]);
+struct CallSummary([Option<String>; TELLING.len()]);
 
-impl<'de> Deserialize<'de> for Telling {
+impl<'de> Deserialize<'de> for CallSummary {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(TellingVisitor)
     }
@@ -242,14 +242,14 @@ impl<'de> Deserialize<'de> for Telling {
 struct TellingVisitor;
 
 impl<'de> Visitor<'de> for TellingVisitor {
-    type Value = Telling;
+    type Value = CallSummary;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Telling, A::Error> {
-        let mut told = Telling::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CallSummary, A::Error> {
+        let mut told = CallSummary::default();
         while let Some(place) = map.next_key_seed(TellingKey)? {
             match place {
                 Some(place) => told.0[place] = map.next_value::<Value>()?.as_str().map(str::to_owned),
@@ -287,13 +287,13 @@ impl Visitor<'_> for TellingKey {
 mod tests {
     use super::{reason, summary};
     use crate::id::CallKey;
-    use crate::message::{Arguments, ToolCall};
+    use crate::message::{CallArguments, ToolCall};
 
     #[test]
     fn a_summary_is_of_the_two_most_telling_texts_whatever_else_is_said() {
         let of = |arguments: &str| {
             let (key, id, name) = (CallKey { turn: 1, index: 0 }, "1".to_owned(), "t".to_owned());
-            let arguments = Arguments::judge(arguments);
+            let arguments = CallArguments::judge(arguments);
             summary(&ToolCall { key, id, name, arguments, signature: None })
         };
         let long = "é".repeat(100);

@@ -10,13 +10,13 @@ const STATES_MAX: usize = 20_000;
 /// A glob as the positions of a small automaton: from each one a token leads on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
-    tokens: Vec<Token>,
+    tokens: Vec<GlobToken>,
     /// Accepting states.
     ends: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token {
+enum GlobToken {
     Char(char),
     /// `?`
     One,
@@ -45,7 +45,7 @@ impl Glob {
         };
         let mut tokens = tokens(pattern);
         let own_end = tokens.len();
-        tokens.extend([Token::Char('/'), Token::Deep]);
+        tokens.extend([GlobToken::Char('/'), GlobToken::Deep]);
         let ends = vec![own_end, tokens.len()];
         Self { tokens, ends }
     }
@@ -110,20 +110,20 @@ impl Glob {
     /// The position after this character, if it leads on from here.
     fn step(&self, at: usize, c: char) -> Option<usize> {
         match self.tokens.get(at)? {
-            Token::Char(wanted) => (*wanted == c).then_some(at + 1),
-            Token::One => (c != '/').then_some(at + 1),
-            Token::Star => (c != '/').then_some(at),
-            Token::Deep => Some(at),
-            Token::MaybeNone => None,
+            GlobToken::Char(wanted) => (*wanted == c).then_some(at + 1),
+            GlobToken::One => (c != '/').then_some(at + 1),
+            GlobToken::Star => (c != '/').then_some(at),
+            GlobToken::Deep => Some(at),
+            GlobToken::MaybeNone => None,
         }
     }
 
     /// Iterates over the states reachable without consuming a character.
     fn free(&self, at: usize) -> impl Iterator<Item = usize> {
         let (after, skipped) = match self.tokens.get(at) {
-            Some(Token::Star | Token::Deep) => (Some(at + 1), None),
-            Some(Token::MaybeNone) => (Some(at + 1), Some(at + 3)),
-            Some(Token::Char(_) | Token::One) | None => (None, None),
+            Some(GlobToken::Star | GlobToken::Deep) => (Some(at + 1), None),
+            Some(GlobToken::MaybeNone) => (Some(at + 1), Some(at + 3)),
+            Some(GlobToken::Char(_) | GlobToken::One) | None => (None, None),
         };
         after.into_iter().chain(skipped)
     }
@@ -143,7 +143,7 @@ impl Glob {
     fn common(&self, mine: usize, other: &Glob, theirs: usize) -> Option<(usize, usize)> {
         let (a, b) = (*self.tokens.get(mine)?, *other.tokens.get(theirs)?);
         let c = match (a, b) {
-            (Token::Char(c), _) | (_, Token::Char(c)) => c,
+            (GlobToken::Char(c), _) | (_, GlobToken::Char(c)) => c,
             _ => OTHER,
         };
         Some((self.step(mine, c)?, other.step(theirs, c)?))
@@ -153,8 +153,8 @@ impl Glob {
     fn alphabet(&self, others: &[Glob]) -> BTreeSet<char> {
         let tokens = others.iter().chain([self]).flat_map(|glob| &glob.tokens);
         let named = tokens.filter_map(|token| match token {
-            Token::Char(c) => Some(*c),
-            Token::One | Token::Star | Token::Deep | Token::MaybeNone => None,
+            GlobToken::Char(c) => Some(*c),
+            GlobToken::One | GlobToken::Star | GlobToken::Deep | GlobToken::MaybeNone => None,
         });
         named.chain(['/', OTHER]).collect()
     }
@@ -163,21 +163,21 @@ impl Glob {
 /// Stands for all characters that no pattern names.
 const OTHER: char = '\u{1}';
 
-fn tokens(pattern: &str) -> Vec<Token> {
+fn tokens(pattern: &str) -> Vec<GlobToken> {
     let mut tokens = Vec::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some(c) = rest.chars().next() {
-        let begins_name = matches!(tokens.last(), None | Some(Token::Char('/')));
+        let begins_name = matches!(tokens.last(), None | Some(GlobToken::Char('/')));
         let (token, taken) = match c {
             '*' if rest.starts_with("**") => {
                 if begins_name && rest.starts_with("**/") {
-                    tokens.push(Token::MaybeNone);
+                    tokens.push(GlobToken::MaybeNone);
                 }
-                (Token::Deep, 2)
+                (GlobToken::Deep, 2)
             }
-            '*' => (Token::Star, 1),
-            '?' => (Token::One, 1),
-            c => (Token::Char(c), c.len_utf8()),
+            '*' => (GlobToken::Star, 1),
+            '?' => (GlobToken::One, 1),
+            c => (GlobToken::Char(c), c.len_utf8()),
         };
         tokens.push(token);
         rest = &rest[taken..];
@@ -188,8 +188,8 @@ fn tokens(pattern: &str) -> Vec<Token> {
 fn covers(globs: &[Glob], reached: &[BTreeSet<usize>]) -> bool {
     globs.iter().zip(reached).any(|(glob, reached)| {
         let all_below = |at: usize| {
-            glob.tokens.get(at) == Some(&Token::Char('/'))
-                && glob.tokens.get(at + 1) == Some(&Token::Deep)
+            glob.tokens.get(at) == Some(&GlobToken::Char('/'))
+                && glob.tokens.get(at + 1) == Some(&GlobToken::Deep)
                 && glob.ends.contains(&(at + 2))
         };
         reached.iter().any(|at| glob.ends.contains(at) || all_below(*at))

@@ -18,14 +18,14 @@ use std::sync::Arc;
 use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
-use self::rights::{Case, Objection};
-use crate::approval::Asked;
+use self::rights::{CallCase, Objection};
+use crate::approval::ApprovalQuestion;
 use crate::lease;
-use crate::pattern::{Subject, ToolPattern};
-use crate::tool::{DELEGATION, Effect, SESSION_TOOLS};
-use crate::web::Address;
+use crate::pattern::{CallSubject, ToolPattern};
+use crate::tool::{DELEGATION, SESSION_TOOLS, ToolEffect};
+use crate::web::WebAddress;
 
-pub use network::{HostPattern, Network};
+pub use network::{HostPattern, NetworkGrant};
 pub use rights::Rights;
 
 /// There is no way to make one but `root`, narrowing, and the journal, which gives back what it was given.
@@ -39,9 +39,9 @@ pub struct Grant {
     level: u32,
     /// Conditions on calls, one set for each narrowing that had any. All must agree.
     conditions: Vec<Rights>,
-    network: Network,
+    network: NetworkGrant,
     autonomy: Autonomy,
-    sandbox: Tier,
+    sandbox: SandboxTier,
     /// The operator confines processes by the kernel, so commands can be granted where paths or hosts are
     /// restricted. A child cannot earn that by asking for a tighter tier: its parent would not have the command.
     confined: bool,
@@ -49,26 +49,26 @@ pub struct Grant {
 
 /// The operator's grant to a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Root {
+pub struct RootGrant {
     /// Canonical names.
     pub tools: BTreeSet<String>,
     pub depth: u32,
-    pub network: Network,
+    pub network: NetworkGrant,
     pub autonomy: Autonomy,
-    pub sandbox: Tier,
+    pub sandbox: SandboxTier,
 }
 
 /// An ordered rule on calls of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rule {
+pub struct GrantRule {
     pub pattern: ToolPattern,
-    pub verdict: Verdict,
+    pub verdict: RuleVerdict,
 }
 
 /// Effect of a rule that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum RuleVerdict {
     Allow,
     Ask,
     Deny,
@@ -77,7 +77,7 @@ pub enum Verdict {
 /// The part of the machine an agent may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum AccessLevel {
     /// As its parent.
     #[default]
     Whole,
@@ -104,7 +104,7 @@ pub enum Autonomy {
 /// is refused where the tier cannot be enforced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tier {
+pub enum SandboxTier {
     /// Processes are supervised, and nothing holds them to paths and hosts. So a grant that names some has no commands.
     #[default]
     None,
@@ -114,18 +114,18 @@ pub enum Tier {
     Namespaces,
 }
 
-impl Tier {
+impl SandboxTier {
     /// Returns the wire name of the tier.
     pub fn wire(self) -> &'static str {
         match self {
-            Tier::None => "off",
-            Tier::Kernel => "t1",
-            Tier::Namespaces => "t2",
+            SandboxTier::None => "off",
+            SandboxTier::Kernel => "t1",
+            SandboxTier::Namespaces => "t2",
         }
     }
 }
 
-impl std::fmt::Display for Tier {
+impl std::fmt::Display for SandboxTier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.wire())
     }
@@ -133,10 +133,10 @@ impl std::fmt::Display for Tier {
 
 /// A call that is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct RequestedCall<'a> {
     /// The canonical name.
     pub tool: &'a str,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     /// JSON text.
     pub arguments: &'a str,
     /// Base of relative paths; empty if unknown.
@@ -148,20 +148,20 @@ pub struct Call<'a> {
 pub enum Decision {
     Allow,
     /// A person has to say yes; where nobody can be asked, it is refused.
-    Ask(Asked),
+    Ask(ApprovalQuestion),
     Deny(String),
 }
 
 impl Grant {
     /// Creates the operator's grant with default restrictions. The only grant that is not a narrowing.
     pub fn root(tools: impl IntoIterator<Item = String>, depth: u32) -> Self {
-        Self::of_root(Root { tools: tools.into_iter().collect(), depth, ..Root::default() })
+        Self::of_root(RootGrant { tools: tools.into_iter().collect(), depth, ..RootGrant::default() })
     }
 
     /// The same with everything that can be given.
-    pub fn of_root(root: Root) -> Self {
-        let Root { tools, depth, network, autonomy, sandbox } = root;
-        let (conditions, confined) = (Vec::new(), sandbox >= Tier::Kernel);
+    pub fn of_root(root: RootGrant) -> Self {
+        let RootGrant { tools, depth, network, autonomy, sandbox } = root;
+        let (conditions, confined) = (Vec::new(), sandbox >= SandboxTier::Kernel);
         let tools = Arc::new(tools);
         Self { tools, depth, level: 0, conditions, network, autonomy, sandbox, confined }
     }
@@ -191,7 +191,7 @@ impl Grant {
                 .as_ref()
                 .map_or(self.network.clone(), |asked| self.network.narrow(asked)),
             autonomy: self.autonomy.max(requested.autonomy.unwrap_or(Autonomy::Free)),
-            sandbox: self.sandbox.max(requested.sandbox.unwrap_or(Tier::None)),
+            sandbox: self.sandbox.max(requested.sandbox.unwrap_or(SandboxTier::None)),
             confined: self.confined,
             depth: self.depth,
             level: self.level,
@@ -239,7 +239,7 @@ impl Grant {
     }
 
     /// Tells whether some call of the tool can be allowed. Other tools are hidden from the model.
-    pub fn offers(&self, tool: &str, effect: Effect) -> bool {
+    pub fn offers(&self, tool: &str, effect: ToolEffect) -> bool {
         self.tools.contains(tool) && self.obstacle(tool, effect).is_none()
     }
 
@@ -260,8 +260,8 @@ impl Grant {
     }
 
     /// Decides on a call. In a line with several commands the strictest decision wins.
-    pub fn decide(&self, call: Call<'_>) -> Decision {
-        let Call { tool, effect, .. } = call;
+    pub fn decide(&self, call: RequestedCall<'_>) -> Decision {
+        let RequestedCall { tool, effect, .. } = call;
         if !self.tools.contains(tool) {
             return Decision::Deny(self.absence(tool));
         }
@@ -280,7 +280,8 @@ impl Grant {
 
     /// Tells whether a built-in tool that writes files is granted.
     pub fn can_write(&self) -> bool {
-        let tools = [("write", Effect::Idempotent), ("edit", Effect::Unsafe), ("bash", Effect::Unsafe)];
+        let tools =
+            [("write", ToolEffect::Idempotent), ("edit", ToolEffect::Unsafe), ("bash", ToolEffect::Unsafe)];
         tools.iter().any(|(tool, effect)| self.offers(tool, *effect))
     }
 
@@ -301,7 +302,7 @@ impl Grant {
     }
 
     /// Hosts that may be reached. A process cannot be held to some hosts: it has the network only where this is full.
-    pub fn network(&self) -> &Network {
+    pub fn network(&self) -> &NetworkGrant {
         &self.network
     }
 
@@ -311,7 +312,7 @@ impl Grant {
     }
 
     /// Returns the sandbox tier.
-    pub fn sandbox(&self) -> Tier {
+    pub fn sandbox(&self) -> SandboxTier {
         self.sandbox
     }
 
@@ -331,7 +332,7 @@ impl Grant {
             "bash" => !self.confined,
             _ => tool.starts_with("web") || tool.starts_with("mcp__"),
         };
-        let effect = |tool: &str| if tool == "bash" { Effect::Unsafe } else { Effect::Pure };
+        let effect = |tool: &str| if tool == "bash" { ToolEffect::Unsafe } else { ToolEffect::Pure };
         let is_open = |tool: &&String| reaches(tool) && self.obstacle(tool, effect(tool)).is_none();
         let reaches = self.tools.iter().find(is_open)?;
         Some(fixed!("agent-exposed", looks, reaches))
@@ -339,7 +340,7 @@ impl Grant {
 
     /// Tells whether only tools without effects are granted.
     pub fn is_read_only(&self) -> bool {
-        self.conditions.iter().any(|rights| rights.access == Access::ReadOnly)
+        self.conditions.iter().any(|rights| rights.access == AccessLevel::ReadOnly)
     }
 
     /// The directories and files that may be read, as absolute paths; `None`: all. `real` says where an absolute path really is:
@@ -357,7 +358,7 @@ impl Grant {
     }
 
     /// Why no call of a tool that was granted can be allowed, if so.
-    fn obstacle(&self, tool: &str, effect: Effect) -> Option<String> {
+    fn obstacle(&self, tool: &str, effect: ToolEffect) -> Option<String> {
         if self.conditions.iter().any(|rights| !rights.access.allows(tool, effect)) {
             return Some(fixed!("refused-read-only", tool));
         }
@@ -395,8 +396,8 @@ impl Grant {
 
     /// Checks a path that an allowed call resolved to, behind a link or inside a directory. `place` is relative to
     /// the workspace. Questions the rules already asked about the call count as settled; new ones are refused.
-    pub fn permit_place(&self, call: Call<'_>, place: &str) -> Result<(), String> {
-        let subjects = [Subject::Path(place.to_owned())];
+    pub fn permit_place(&self, call: RequestedCall<'_>, place: &str) -> Result<(), String> {
+        let subjects = [CallSubject::Path(place.to_owned())];
         let why = match self.objection(call, &subjects) {
             None => return Ok(()),
             Some(Objection::Rule(_)) if self.autonomy == Autonomy::Free => return Ok(()),
@@ -410,10 +411,10 @@ impl Grant {
         }
     }
 
-    fn objection(&self, call: Call<'_>, subjects: &[Subject<'_>]) -> Option<Objection> {
-        let Call { tool, effect, workspace, .. } = call;
-        let case = Case { tool, effect, workspace, is_confined: self.confined };
-        let against = |subject: &Subject<'_>| {
+    fn objection(&self, call: RequestedCall<'_>, subjects: &[CallSubject<'_>]) -> Option<Objection> {
+        let RequestedCall { tool, effect, workspace, .. } = call;
+        let case = CallCase { tool, effect, workspace, is_confined: self.confined };
+        let against = |subject: &CallSubject<'_>| {
             let own = self.conditions.iter().filter_map(|rights| rights.objection(&case, subject));
             let all = own.chain(self.out_of_reach(tool, subject)).collect::<Vec<_>>();
             let most = all
@@ -421,10 +422,10 @@ impl Grant {
                 .reduce(|most, next| if next.weight() > most.weight() { next } else { most })?;
             let is_rule = matches!(most, Objection::Rule(_));
             Some(most.map(|why| match subject {
-                Subject::Command(words) if subjects.len() > 1 => {
+                CallSubject::Command(words) if subjects.len() > 1 => {
                     fixed!("refused-command", why, command = words.join(" "))
                 }
-                Subject::Unclear(doubt) | Subject::Line { why: doubt, .. } if !is_rule => {
+                CallSubject::Unclear(doubt) | CallSubject::Line { why: doubt, .. } if !is_rule => {
                     fixed!("refused-in-doubt", why, doubt)
                 }
                 _ => why,
@@ -434,19 +435,19 @@ impl Grant {
         all.reduce(|most, next| if next.weight() > most.weight() { next } else { most })
     }
 
-    fn out_of_reach(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+    fn out_of_reach(&self, tool: &str, subject: &CallSubject<'_>) -> Option<Objection> {
         if tool != FETCH {
             return None;
         }
         match subject {
-            Subject::Address(address) => self.permit(address).err(),
+            CallSubject::Address(address) => self.permit(address).err(),
             _ => Some(fixed!("refused-no-address")),
         }
         .map(Objection::Never)
     }
 
     /// Checks an address, also one reached through a redirect.
-    pub fn permit(&self, address: &Address) -> Result<(), String> {
+    pub fn permit(&self, address: &WebAddress) -> Result<(), String> {
         match self.network.allows(address.host(), address.port()) {
             true => Ok(()),
             false => Err(fixed!("refused-address", network = self.network, address = address.authority())),
@@ -454,8 +455,8 @@ impl Grant {
     }
 
     /// Applies the task's autonomy to an objection.
-    fn settle(&self, call: Call<'_>, objection: Option<Objection>) -> Decision {
-        let Call { tool, effect, .. } = call;
+    fn settle(&self, call: RequestedCall<'_>, objection: Option<Objection>) -> Decision {
+        let RequestedCall { tool, effect, .. } = call;
         let every_change = changes(tool, effect) && self.autonomy >= Autonomy::Asks;
         let is_doubtful = matches!(objection, Some(Objection::Doubt(_)));
         let why = match objection {
@@ -478,11 +479,11 @@ impl Grant {
         }
         covers.sort_unstable();
         covers.dedup();
-        Decision::Ask(Asked { why, covers })
+        Decision::Ask(ApprovalQuestion { why, covers })
     }
 
     /// The rules that ask about a call.
-    fn asking_rules(&self, tool: &str, subjects: &[Subject<'_>]) -> Vec<String> {
+    fn asking_rules(&self, tool: &str, subjects: &[CallSubject<'_>]) -> Vec<String> {
         let pairs = subjects.iter().flat_map(|subject| self.conditions.iter().map(move |own| (own, subject)));
         pairs.filter_map(|(own, subject)| own.asking_rule(tool, subject)).map(ToString::to_string).collect()
     }
@@ -498,7 +499,7 @@ impl Grant {
 }
 
 /// Lists the subjects of a call, one per part of a command line.
-pub(crate) fn subjects(call: Call<'_>) -> Vec<Subject<'static>> {
+pub(crate) fn subjects(call: RequestedCall<'_>) -> Vec<CallSubject<'static>> {
     subject::of(call.tool, call.arguments, call.workspace)
 }
 
@@ -506,8 +507,8 @@ pub(crate) fn subjects(call: Call<'_>) -> Vec<Subject<'static>> {
 const FETCH: &str = "fetch";
 
 /// Tells whether a call changes anything outside of the session.
-fn changes(tool: &str, effect: Effect) -> bool {
-    effect != Effect::Pure && !SESSION_TOOLS.contains(&tool)
+fn changes(tool: &str, effect: ToolEffect) -> bool {
+    effect != ToolEffect::Pure && !SESSION_TOOLS.contains(&tool)
 }
 
 impl Decision {
@@ -515,20 +516,20 @@ impl Decision {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Decision::Allow => None,
-            Decision::Ask(Asked { why, .. }) | Decision::Deny(why) => Some(why),
+            Decision::Ask(ApprovalQuestion { why, .. }) | Decision::Deny(why) => Some(why),
         }
     }
 }
 
-impl Access {
+impl AccessLevel {
     fn is_whole(&self) -> bool {
-        *self == Access::Whole
+        *self == AccessLevel::Whole
     }
 
-    fn allows(self, tool: &str, effect: Effect) -> bool {
+    fn allows(self, tool: &str, effect: ToolEffect) -> bool {
         match self {
-            Access::Whole => true,
-            Access::ReadOnly => !changes(tool, effect),
+            AccessLevel::Whole => true,
+            AccessLevel::ReadOnly => !changes(tool, effect),
         }
     }
 }

@@ -8,9 +8,9 @@ use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::approval::{By, Verdict};
-use crate::board::Terms;
-use crate::budget::Caps;
+use crate::approval::{ApprovalVerdict, DecidedBy};
+use crate::board::SpawnTerms;
+use crate::budget::BudgetCaps;
 use crate::definition::place;
 use crate::edits::FileImage;
 use crate::error::{Error, ErrorCode, Result};
@@ -20,9 +20,9 @@ use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
 use crate::run::DecisionRules;
-use crate::tool::Effect;
+use crate::tool::ToolEffect;
 use crate::usage::Usage;
-use crate::verify::Evidence;
+use crate::verify::VerifyEvidence;
 
 /// One record of a task's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub enum Record {
     Intended {
         key: CallKey,
         arguments_hash: String,
-        effect: Effect,
+        effect: ToolEffect,
         epoch: u64,
     },
     /// The decision on a call that needed an approval. `approval` is the id of the parked call.
@@ -56,8 +56,8 @@ pub enum Record {
         key: CallKey,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<String>,
-        verdict: Verdict,
-        by: By,
+        verdict: ApprovalVerdict,
+        by: DecidedBy,
         elapsed_ms: u64,
     },
     /// A file is about to be replaced by a call; this is what it was.
@@ -82,7 +82,7 @@ pub enum Record {
         epoch: u64,
     },
     Verified {
-        evidence: Evidence,
+        evidence: VerifyEvidence,
         elapsed_ms: u64,
     },
     /// Another process took the task over. Limits can be raised by the person who resumed it.
@@ -151,7 +151,7 @@ pub struct TaskStart {
     pub grant: Grant,
     /// Budget caps of the whole session.
     #[serde(default)]
-    pub caps: Caps,
+    pub caps: BudgetCaps,
     pub workspace: String,
     /// Commands that must succeed in the workspace before the task counts as done. They may be run more than once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -161,7 +161,7 @@ pub struct TaskStart {
     pub notes: Vec<String>,
     /// When it may run.
     #[serde(default, skip_serializing_if = "is_usual")]
-    pub terms: Terms,
+    pub terms: SpawnTerms,
     /// Idempotency key of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -189,15 +189,15 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-fn is_usual(terms: &Terms) -> bool {
-    *terms == Terms::default()
+fn is_usual(terms: &SpawnTerms) -> bool {
+    *terms == SpawnTerms::default()
 }
 
 impl TaskStart {
     /// Without limits on what it costs, in the current directory.
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
-        let (caps, workspace) = (Caps::default(), ".".to_owned());
-        let (verify, notes, terms) = (Vec::new(), Vec::new(), Terms::default());
+        let (caps, workspace) = (BudgetCaps::default(), ".".to_owned());
+        let (verify, notes, terms) = (Vec::new(), Vec::new(), SpawnTerms::default());
         let (key, detached, write_lease, apart_from) = (None, false, Vec::new(), None);
         let task = task.into();
         Self {

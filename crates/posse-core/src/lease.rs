@@ -27,7 +27,7 @@ pub enum OnConflict {
 
 /// Places that a task wants to write to: globs below one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct WritePaths {
     pub workspace: String,
     pub paths: Vec<String>,
 }
@@ -38,7 +38,7 @@ pub struct Lease {
     pub task: TaskId,
     /// Fencing token of this lease; a lease taken again has another one.
     pub token: u64,
-    pub places: Places,
+    pub places: WritePaths,
     pub since_ms: u64,
     /// Process that drives the task; `seen_ms` is its last heartbeat.
     pub owner: String,
@@ -49,7 +49,7 @@ pub struct Lease {
 /// A process that a task without a lease of its own has started: it may write these places, apart from what was leased to
 /// others when it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct WritingCommand {
     pub by: Lease,
     /// The newest lease there was when it began, by its token.
     pub after: u64,
@@ -57,7 +57,7 @@ pub struct Command {
 
 /// State to check before a task writes, read in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Writing {
+pub struct WriteState {
     /// Current epoch of the task.
     pub epoch: u64,
     /// When its owner was last heard of.
@@ -68,7 +68,7 @@ pub struct Writing {
     pub leases: Vec<Lease>,
 }
 
-impl Places {
+impl WritePaths {
     /// Only what can be compared with the paths that tools write.
     pub fn parse(workspace: &str, paths: &[String]) -> Result<Self> {
         if paths.len() > PATHS_MAX {
@@ -93,7 +93,7 @@ impl Places {
     }
 
     /// Returns the globs that overlap one of the others.
-    fn common<'a>(&'a self, other: &Places) -> Vec<&'a str> {
+    fn common<'a>(&'a self, other: &WritePaths) -> Vec<&'a str> {
         let theirs: Vec<Glob> = other.globs(&self.workspace);
         let mine = self.paths.iter().zip(self.globs(&other.workspace));
         let common = mine.filter(|(_, mine)| theirs.iter().any(|theirs| mine.overlaps(theirs)));
@@ -156,7 +156,7 @@ impl Lease {
 
 /// The leases of others that stand in the way of a task.
 pub fn in_the_way<'a>(
-    wanted: &Places,
+    wanted: &WritePaths,
     task: &TaskId,
     ancestors: &[TaskId],
     held: &'a [Lease],
@@ -167,18 +167,18 @@ pub fn in_the_way<'a>(
 
 /// Commands of others that began before a task got its places, with this token, and may write there. None that began later can.
 pub fn still_writing<'a>(
-    places: &Places,
+    places: &WritePaths,
     task: &TaskId,
     token: u64,
-    running: &'a [Command],
-) -> Vec<&'a Command> {
+    running: &'a [WritingCommand],
+) -> Vec<&'a WritingCommand> {
     let others = running.iter().filter(|command| command.by.task != *task && command.after < token);
     others.filter(|command| !places.common(&command.by.places).is_empty()).collect()
 }
 
 /// Lists the directories and files a command of this task must not write because others lease them. Paths are
 /// relative to the workspace; an empty path is the workspace.
-pub fn closed_to(now: &Writing, task: &TaskId, workspace: &str) -> Vec<String> {
+pub fn closed_to(now: &WriteState, task: &TaskId, workspace: &str) -> Vec<String> {
     let workspace = workspace.trim_end_matches('/');
     let others =
         now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
@@ -202,7 +202,7 @@ pub fn closed_to(now: &Writing, task: &TaskId, workspace: &str) -> Vec<String> {
 }
 
 /// Builds the error for paths that others hold.
-pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
+pub fn conflict(wanted: &WritePaths, in_the_way: &[&Lease]) -> Error {
     let mut places: Vec<&str> = in_the_way.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
     places.sort_unstable();
     places.dedup();
@@ -224,7 +224,7 @@ fn holder(lease: &Lease) -> LocalizedText {
 /// Checks that a file may be replaced now. `token` is the lease that the call began with, if the task has one. The
 /// refusal is for the model.
 pub fn permit(
-    now: &Writing,
+    now: &WriteState,
     task: &TaskId,
     epoch: u64,
     token: Option<u64>,
@@ -255,15 +255,15 @@ pub fn permit(
 mod tests {
     use super::*;
 
-    fn places(workspace: &str, paths: &[&str]) -> Places {
-        Places::parse(workspace, &strings(paths)).unwrap()
+    fn places(workspace: &str, paths: &[&str]) -> WritePaths {
+        WritePaths::parse(workspace, &strings(paths)).unwrap()
     }
 
     fn strings(paths: &[&str]) -> Vec<String> {
         paths.iter().map(|path| (*path).to_owned()).collect()
     }
 
-    fn lease(task: &str, places: Places) -> Lease {
+    fn lease(task: &str, places: WritePaths) -> Lease {
         let (task, owner) = (TaskId::from_store(task.to_owned()), "me".to_owned());
         Lease { task, token: 1, places, since_ms: 0, owner, epoch: 1, seen_ms: 0 }
     }
@@ -306,7 +306,7 @@ mod tests {
     fn a_write_needs_the_lease_it_was_begun_with_and_nobody_elses() {
         // G9 Seen to fail without the comparison of epochs, and without that of tokens.
         let own = lease("s.t_01", places("/w", &["src/**"]));
-        let now = Writing {
+        let now = WriteState {
             epoch: 2,
             seen_ms: 0,
             ancestors: vec![id("s")],
@@ -334,7 +334,7 @@ mod tests {
             lease("y", places("/w/sub", &["**"])),
             lease("z", places("/elsewhere", &["src"])),
         ];
-        let now = Writing { epoch: 1, seen_ms: 0, ancestors: vec![id("s")], leases };
+        let now = WriteState { epoch: 1, seen_ms: 0, ancestors: vec![id("s")], leases };
         assert_eq!(closed_to(&now, &id("s.t_01"), "/w"), ["docs/a.md", "src", "sub"]);
         assert_eq!(closed_to(&now, &id("s.t_01"), "/w/sub/deep"), [""], "all of it is leased");
         assert_eq!(closed_to(&now, &id("s.t_01"), "/w2"), [] as [&str; 0]);
@@ -342,8 +342,10 @@ mod tests {
 
     #[test]
     fn only_commands_that_began_before_a_lease_are_waited_for() {
-        let command =
-            |task: &str, paths: &[&str], after| Command { by: lease(task, places("/w", paths)), after };
+        let command = |task: &str, paths: &[&str], after| WritingCommand {
+            by: lease(task, places("/w", paths)),
+            after,
+        };
         let running = [
             command("a", &["**"], 6),
             command("b", &["**"], 7),
@@ -357,10 +359,10 @@ mod tests {
     #[test]
     fn paths_that_no_tool_could_write_are_no_places() {
         for wrong in ["", " ", "/etc", "../x", "a/../../b", "a\nb", &"x".repeat(2_000)] {
-            let e = Places::parse("/w", &strings(&[wrong])).unwrap_err();
+            let e = WritePaths::parse("/w", &strings(&[wrong])).unwrap_err();
             assert_eq!(e.code(), ErrorCode::InvalidRequest, "{wrong:?}");
         }
-        assert!(Places::parse("/w", &vec!["a".to_owned(); 101]).is_err());
+        assert!(WritePaths::parse("/w", &vec!["a".to_owned(); 101]).is_err());
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub struct ToolCall {
     /// The id on the wire: unique within the run, because `Run` renames repeated and missing ones.
     pub id: String,
     pub name: String,
-    pub arguments: Arguments,
+    pub arguments: CallArguments,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
@@ -64,7 +64,7 @@ pub struct ToolCall {
 /// The arguments of a call, judged once when the reply was read. Only `Object` can be executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "text", rename_all = "snake_case")]
-pub enum Arguments {
+pub enum CallArguments {
     /// JSON text of an object, without duplicate keys.
     Object(String),
     /// The text ends in the middle of a value: the model ran out of output tokens.
@@ -110,19 +110,19 @@ impl Block {
     }
 }
 
-impl Arguments {
+impl CallArguments {
     /// Judges what a provider sent as arguments. An empty string is how several providers say "no arguments".
     pub fn judge(text: &str) -> Self {
         if text.trim().is_empty() || text.trim() == "null" {
-            return Arguments::Object("{}".to_owned());
+            return CallArguments::Object("{}".to_owned());
         }
         match serde_json::from_str::<UniqueKeys>(text) {
-            Ok(UniqueKeys::Object) => Arguments::Object(text.to_owned()),
+            Ok(UniqueKeys::Object) => CallArguments::Object(text.to_owned()),
             Ok(UniqueKeys::Other(found)) => {
-                Arguments::Invalid(text.to_owned(), fixed!("arguments-not-object", found))
+                CallArguments::Invalid(text.to_owned(), fixed!("arguments-not-object", found))
             }
-            Err(e) if e.is_eof() => Arguments::Truncated(text.to_owned()),
-            Err(e) => Arguments::Invalid(text.to_owned(), e.to_string()),
+            Err(e) if e.is_eof() => CallArguments::Truncated(text.to_owned()),
+            Err(e) => CallArguments::Invalid(text.to_owned(), e.to_string()),
         }
     }
 
@@ -130,8 +130,8 @@ impl Arguments {
     /// always valid for the provider.
     pub fn as_object_text(&self) -> &str {
         match self {
-            Arguments::Object(text) => text,
-            Arguments::Truncated(_) | Arguments::Invalid(..) => "{}",
+            CallArguments::Object(text) => text,
+            CallArguments::Truncated(_) | CallArguments::Invalid(..) => "{}",
         }
     }
 }
@@ -276,13 +276,13 @@ mod tests {
     #[test]
     fn arguments_are_judged_once() {
         let cases = [
-            ("", Arguments::Object("{}".into())),
-            ("null", Arguments::Object("{}".into())),
-            (r#"{"a":1}"#, Arguments::Object(r#"{"a":1}"#.into())),
-            (r#"{"a":[1,"#, Arguments::Truncated(r#"{"a":[1,"#.into())),
+            ("", CallArguments::Object("{}".into())),
+            ("null", CallArguments::Object("{}".into())),
+            (r#"{"a":1}"#, CallArguments::Object(r#"{"a":1}"#.into())),
+            (r#"{"a":[1,"#, CallArguments::Truncated(r#"{"a":[1,"#.into())),
         ];
         for (text, expected) in cases {
-            assert_eq!(Arguments::judge(text), expected, "{text}");
+            assert_eq!(CallArguments::judge(text), expected, "{text}");
         }
         for (text, why) in [
             ("[1]", "found a list"),
@@ -290,7 +290,7 @@ mod tests {
             ("{a:1}", "key must be a string"),
             (r#"{"a":{"b":1,"b":2}}"#, "`b` appears twice"),
         ] {
-            let Arguments::Invalid(kept, reason) = Arguments::judge(text) else {
+            let CallArguments::Invalid(kept, reason) = CallArguments::judge(text) else {
                 panic!("{text} was accepted")
             };
             assert_eq!(kept, text);

@@ -4,9 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::id::CallKey;
-use crate::sections::{self, Sections};
+use crate::sections::{self, AnswerSections};
 use crate::usage::{ByModel, Usage};
-use crate::verify::Evidence;
+use crate::verify::VerifyEvidence;
 
 /// The end of a run, with the text there is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Outcome {
     pub text: String,
     /// The parts of the text, where it marks any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sections: Option<Sections>,
+    pub sections: Option<AnswerSections>,
     /// The answer as a value that satisfies the output schema of its agent. `Some(null)` is such a value too.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub data: Option<Value>,
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub schema_errors: Vec<String>,
     /// Results of the last verification, one per command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<VerifyEvidence>,
     pub turns: u32,
     pub tool_calls: u32,
     pub usage: Usage,
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub changed_files: Vec<String>,
     /// Calls whose effect may or may not have happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub in_doubt: Vec<Doubt>,
+    pub in_doubt: Vec<InDoubtCall>,
     /// Tools the model asked for and was not granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_tools: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Outcome {
 
 /// A call that may or may not have had its effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
+pub struct InDoubtCall {
     pub key: CallKey,
     pub tool: String,
     /// Subject of the call, as in a progress line.
@@ -82,7 +82,7 @@ pub enum StopReason {
 /// Status that callers branch on. A run that stopped early is never `Completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum OutcomeStatus {
     Completed,
     /// Stopped by a limit or a person, with work to show.
     Partial,
@@ -92,24 +92,24 @@ pub enum Status {
 
 impl Outcome {
     /// Derives the status from the stop reason and the text.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> OutcomeStatus {
         match self.stop {
-            StopReason::Answered if self.text.trim().is_empty() => Status::Failed,
-            StopReason::Answered => Status::Completed,
-            StopReason::Cancelled => Status::Cancelled,
-            _ if self.text.trim().is_empty() => Status::Failed,
+            StopReason::Answered if self.text.trim().is_empty() => OutcomeStatus::Failed,
+            StopReason::Answered => OutcomeStatus::Completed,
+            StopReason::Cancelled => OutcomeStatus::Cancelled,
+            _ if self.text.trim().is_empty() => OutcomeStatus::Failed,
             StopReason::TurnsExhausted
             | StopReason::ToolCallsExhausted
             | StopReason::BudgetExhausted
             | StopReason::ContextExhausted
             | StopReason::Truncated
-            | StopReason::DeadlinePassed => Status::Partial,
+            | StopReason::DeadlinePassed => OutcomeStatus::Partial,
             StopReason::Stalled
             | StopReason::ModelFailed
             | StopReason::Refused
             | StopReason::OutputInvalid
             | StopReason::VerifyFailed
-            | StopReason::DependencyFailed => Status::Failed,
+            | StopReason::DependencyFailed => OutcomeStatus::Failed,
         }
     }
 
@@ -135,7 +135,7 @@ impl Outcome {
     }
 
     /// The parts of the text; without marks all of it is findings.
-    pub fn sections(&self) -> Sections {
+    pub fn sections(&self) -> AnswerSections {
         self.sections.clone().unwrap_or_else(|| sections::of(&self.text))
     }
 
@@ -177,14 +177,14 @@ impl StopReason {
     }
 }
 
-impl Status {
+impl OutcomeStatus {
     /// Returns the wire name of the status.
     pub fn wire(self) -> &'static str {
         match self {
-            Status::Completed => "completed",
-            Status::Partial => "partial",
-            Status::Failed => "failed",
-            Status::Cancelled => "cancelled",
+            OutcomeStatus::Completed => "completed",
+            OutcomeStatus::Partial => "partial",
+            OutcomeStatus::Failed => "failed",
+            OutcomeStatus::Cancelled => "cancelled",
         }
     }
 }

@@ -9,17 +9,17 @@ const TRIES_MAX: usize = 200;
 
 /// A JSON value found in an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Extracted {
+pub struct ExtractedJson {
     pub value: Value,
     /// The text around the value, for a warning; `None` if there was none.
     pub wrapping: Option<&'static str>,
 }
 
 /// The error says what is wrong with the answer, for whoever has to correct it.
-pub fn extract(text: &str) -> Result<Extracted, String> {
+pub fn extract(text: &str) -> Result<ExtractedJson, String> {
     let text = text.trim();
     let why = match serde_json::from_str(text) {
-        Ok(value) => return Ok(Extracted { value, wrapping: None }),
+        Ok(value) => return Ok(ExtractedJson { value, wrapping: None }),
         Err(e) => e,
     };
     let fenced: Vec<Value> =
@@ -30,7 +30,7 @@ pub fn extract(text: &str) -> Result<Extracted, String> {
     };
     let count = found.len();
     match <[Value; 1]>::try_from(found) {
-        Ok([value]) => Ok(Extracted { value, wrapping: Some(wrapping) }),
+        Ok([value]) => Ok(ExtractedJson { value, wrapping: Some(wrapping) }),
         Err(_) if count == 0 => Err(fixed!("answer-not-json", why)),
         Err(_) => Err(fixed!("answer-many-json", count)),
     }
@@ -160,7 +160,7 @@ mod tests {
             ("```sh\nls {a}\n```\n```\n{\"n\":1,\n\"list\":[{}]}\n```", Some("in a fenced block")),
             ("I {think} it is {\"n\":1,\"list\":[{}]}, no more.", Some("inside other text")),
         ] {
-            assert_eq!(extract(text), Ok(Extracted { value: value.clone(), wrapping }), "{text}");
+            assert_eq!(extract(text), Ok(ExtractedJson { value: value.clone(), wrapping }), "{text}");
         }
         assert_eq!(extract("null").unwrap().value, Value::Null);
         assert_eq!(extract("\"text\"").unwrap().value, json!("text"));

@@ -14,7 +14,7 @@ use crate::glob::Glob;
 use crate::grant::HostPattern;
 use crate::text::prefix;
 use crate::tool::{canonical, expand};
-use crate::web::Address;
+use crate::web::WebAddress;
 
 /// Longest pattern; longer ones are a mistake or an attack.
 const PATTERN_BYTES_MAX: usize = 1_024;
@@ -128,7 +128,7 @@ fn arguments_of(names: &[String], argument: Option<&str>) -> Vec<Option<String>>
 
 /// The subject of a call, as far as patterns can match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject<'a> {
+pub enum CallSubject<'a> {
     /// The call has nothing that patterns restrict, such as asking for a task's status.
     Free,
     Text(Cow<'a, str>),
@@ -141,14 +141,14 @@ pub enum Subject<'a> {
     },
     /// Relative to the workspace, `.` and `..` resolved by their spelling.
     Path(String),
-    Address(Address),
+    Address(WebAddress),
     /// There is something, but it cannot be compared with a pattern; why.
     Unclear(&'static str),
 }
 
 /// The use of a pattern: allow or deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum PatternPurpose {
     /// It must fit for certain.
     Give,
     /// It fits if it might.
@@ -157,39 +157,41 @@ pub enum Purpose {
 
 /// Result of matching a pattern. Later variants match more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
+pub enum PatternFit {
     Not,
     /// A person could tell.
     Perhaps,
     Surely,
 }
 
-impl From<bool> for Fit {
+impl From<bool> for PatternFit {
     fn from(fits: bool) -> Self {
-        if fits { Fit::Surely } else { Fit::Not }
+        if fits { PatternFit::Surely } else { PatternFit::Not }
     }
 }
 
-impl Subject<'_> {
+impl CallSubject<'_> {
     /// Matches the pattern against the subject.
-    pub fn fit(&self, pattern: &str, purpose: Purpose) -> Fit {
+    pub fn fit(&self, pattern: &str, purpose: PatternPurpose) -> PatternFit {
         match (self, purpose) {
-            (Subject::Free, _) => Fit::Surely,
-            (Subject::Text(text), _) => command_fits(pattern, text).into(),
-            (Subject::Command(words), Purpose::Give) => command::given(pattern, words),
-            (Subject::Command(words), Purpose::Take) => command::taken(pattern, words),
-            (Subject::Line { .. }, Purpose::Give) => Fit::Perhaps,
-            (Subject::Line { pieces, .. }, Purpose::Take) => command::taken_of_pieces(pattern, pieces),
-            (Subject::Path(path), purpose) => path_fits(pattern, path, purpose).into(),
-            (Subject::Address(address), purpose) => address_fits(pattern, address, purpose).into(),
-            (Subject::Unclear(_), Purpose::Give) => Fit::Not,
-            (Subject::Unclear(_), Purpose::Take) => Fit::Surely,
+            (CallSubject::Free, _) => PatternFit::Surely,
+            (CallSubject::Text(text), _) => command_fits(pattern, text).into(),
+            (CallSubject::Command(words), PatternPurpose::Give) => command::given(pattern, words),
+            (CallSubject::Command(words), PatternPurpose::Take) => command::taken(pattern, words),
+            (CallSubject::Line { .. }, PatternPurpose::Give) => PatternFit::Perhaps,
+            (CallSubject::Line { pieces, .. }, PatternPurpose::Take) => {
+                command::taken_of_pieces(pattern, pieces)
+            }
+            (CallSubject::Path(path), purpose) => path_fits(pattern, path, purpose).into(),
+            (CallSubject::Address(address), purpose) => address_fits(pattern, address, purpose).into(),
+            (CallSubject::Unclear(_), PatternPurpose::Give) => PatternFit::Not,
+            (CallSubject::Unclear(_), PatternPurpose::Take) => PatternFit::Surely,
         }
     }
 }
 
 /// `domain:docs.rs`, or an address whose path may have `*`. A host is always compared as a host.
-fn address_fits(pattern: &str, address: &Address, purpose: Purpose) -> bool {
+fn address_fits(pattern: &str, address: &WebAddress, purpose: PatternPurpose) -> bool {
     let host_fits =
         |host: &str| HostPattern::parse(host).is_ok_and(|host| host.fits(address.host(), address.port()));
     let (scheme, rest) = match pattern.split_once("://") {
@@ -200,7 +202,7 @@ fn address_fits(pattern: &str, address: &Address, purpose: Purpose) -> bool {
     let fits = scheme.is_none_or(|scheme| scheme == address.scheme().wire() || scheme == "*")
         && host_fits(host)
         && wildcard(path, address.path());
-    fits || (purpose == Purpose::Take && wildcard(pattern, &address.to_string()))
+    fits || (purpose == PatternPurpose::Take && wildcard(pattern, &address.to_string()))
 }
 
 /// Words with one space between them. A space inside of a word is not one between words.
@@ -223,8 +225,8 @@ fn command_ends(pattern: &str, text: &str) -> bool {
     ends(pattern) || pattern.strip_suffix(" *").is_some_and(ends)
 }
 
-fn path_fits(pattern: &str, path: &str, purpose: Purpose) -> bool {
-    if purpose == Purpose::Take && (folded(path) != path || folded(pattern) != pattern) {
+fn path_fits(pattern: &str, path: &str, purpose: PatternPurpose) -> bool {
+    if purpose == PatternPurpose::Take && (folded(path) != path || folded(pattern) != pattern) {
         let (pattern, path) = (folded(pattern), folded(path));
         if path_fits_exactly(&pattern, &path, purpose) {
             return true;
@@ -233,14 +235,14 @@ fn path_fits(pattern: &str, path: &str, purpose: Purpose) -> bool {
     path_fits_exactly(pattern, path, purpose)
 }
 
-fn path_fits_exactly(pattern: &str, path: &str, purpose: Purpose) -> bool {
+fn path_fits_exactly(pattern: &str, path: &str, purpose: PatternPurpose) -> bool {
     let place = Glob::place(pattern);
     let inside = |path: &str| place.fits(path);
     match (path.strip_prefix('/'), purpose) {
         (None, _) => inside(path),
-        (Some(_), Purpose::Give) => inside(path),
+        (Some(_), PatternPurpose::Give) => inside(path),
         // Where the workspace is, is not known here: the path may end in what the pattern means.
-        (Some(rest), Purpose::Take) => {
+        (Some(rest), PatternPurpose::Take) => {
             let starts = std::iter::once(0).chain(rest.match_indices('/').map(|(at, _)| at + 1));
             inside(path) || starts.into_iter().any(|at| inside(&rest[at..]))
         }
@@ -352,7 +354,7 @@ mod tests {
     fn a_command_pattern_ends_at_a_word() {
         let git = |command: &str| {
             let words = command.split(' ').map(str::to_owned).collect();
-            Subject::Command(words).fit("git *", Purpose::Give) == Fit::Surely
+            CallSubject::Command(words).fit("git *", PatternPurpose::Give) == PatternFit::Surely
         };
         assert!(git("git status") && git("git"));
         assert!(!git("github login") && !git("sudo git status"));
@@ -371,12 +373,12 @@ mod tests {
             ("?.md", "a.md", true),
             ("*", "a/b", true),
         ] {
-            let fit = Subject::Path(path.to_owned()).fit(pattern, Purpose::Give);
+            let fit = CallSubject::Path(path.to_owned()).fit(pattern, PatternPurpose::Give);
             assert_eq!(fit, fits.into(), "{pattern} {path}");
         }
-        let elsewhere = Subject::Path("/home/me/project/.env".to_owned());
-        assert_eq!(elsewhere.fit(".env", Purpose::Take), Fit::Surely);
-        assert_eq!(elsewhere.fit(".env", Purpose::Give), Fit::Not);
+        let elsewhere = CallSubject::Path("/home/me/project/.env".to_owned());
+        assert_eq!(elsewhere.fit(".env", PatternPurpose::Take), PatternFit::Surely);
+        assert_eq!(elsewhere.fit(".env", PatternPurpose::Give), PatternFit::Not);
     }
 
     proptest! {

@@ -12,19 +12,19 @@ const PEM_BYTES_MAX: usize = 16 << 10;
 
 /// Removes secrets from texts.
 #[derive(Clone)]
-pub struct Redactor {
+pub struct SecretRedactor {
     shapes: bool,
     known: Vec<String>,
 }
 
-impl Default for Redactor {
+impl Default for SecretRedactor {
     /// Keys by their shape.
     fn default() -> Self {
         Self { shapes: true, known: Vec::new() }
     }
 }
 
-impl Redactor {
+impl SecretRedactor {
     /// Creates a redactor that removes nothing, for operators who switch it off.
     pub fn off() -> Self {
         Self { shapes: false, known: Vec::new() }
@@ -58,27 +58,27 @@ impl Redactor {
     }
 }
 
-impl fmt::Debug for Redactor {
+impl fmt::Debug for SecretRedactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Redactor(shapes: {}, known: {})", self.shapes, self.known.len())
     }
 }
 
 /// A key that begins so, goes on with at least so many of these characters, and is called so.
-struct Shape {
+struct KeyShape {
     prefix: &'static str,
     min: usize,
     of: fn(u8) -> bool,
     what: &'static str,
 }
 
-const fn shape(prefix: &'static str, min: usize, of: fn(u8) -> bool, what: &'static str) -> Shape {
-    Shape { prefix, min, of, what }
+const fn shape(prefix: &'static str, min: usize, of: fn(u8) -> bool, what: &'static str) -> KeyShape {
+    KeyShape { prefix, min, of, what }
 }
 
 /// Longer beginnings before shorter ones.
 // flat table
-const SHAPES: &[Shape] = &[
+const SHAPES: &[KeyShape] = &[
     shape("sk-ant-", 20, url, "Anthropic key"),
     shape("sk-proj-", 20, url, "OpenAI key"),
     shape("sk-svcacct-", 20, url, "OpenAI key"),
@@ -170,7 +170,7 @@ fn upper(byte: u8) -> bool {
 }
 
 /// Result of looking at one position.
-enum Found {
+enum SecretMatch {
     /// A key: what stays in front of it, how long it is with that, and what it is.
     Key { kept: usize, length: usize, what: &'static str },
     /// No secret here, and none begins within this many bytes.
@@ -187,10 +187,10 @@ fn by_shape(text: &str) -> Option<String> {
             let is_start = at == copied || !word(bytes[at - 1]);
             // A private key begins wherever its dashes are.
             let may_begin = bytes[at] == b'-' || (is_start && bytes[at].is_ascii_alphabetic());
-            let found = if may_begin { find(&bytes[at..]) } else { Found::Nothing(1) };
+            let found = if may_begin { find(&bytes[at..]) } else { SecretMatch::Nothing(1) };
             match found {
-                Found::Nothing(length) => at += length.max(1),
-                Found::Key { kept, length, what } => {
+                SecretMatch::Nothing(length) => at += length.max(1),
+                SecretMatch::Key { kept, length, what } => {
                     let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
                     out.push_str(&text[copied..at + kept]);
                     out.push_str("[redacted: ");
@@ -276,12 +276,12 @@ fn may_be_known(bytes: &[u8]) -> bool {
     BEGINNINGS[pair / 64] & (1 << (pair % 64)) != 0
 }
 
-fn find(bytes: &[u8]) -> Found {
+fn find(bytes: &[u8]) -> SecretMatch {
     match bytes[0] {
         b'-' => private_key(bytes),
-        _ if !may_be_known(bytes) => Found::Nothing(1),
+        _ if !may_be_known(bytes) => SecretMatch::Nothing(1),
         b'e' if bytes.starts_with(b"eyJ") => web_token(bytes),
-        _ => prefixed(bytes).or_else(|| named(bytes)).unwrap_or(Found::Nothing(1)),
+        _ => prefixed(bytes).or_else(|| named(bytes)).unwrap_or(SecretMatch::Nothing(1)),
     }
 }
 
@@ -289,13 +289,13 @@ fn run(bytes: &[u8], of: fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| of(**byte)).count()
 }
 
-fn prefixed(bytes: &[u8]) -> Option<Found> {
+fn prefixed(bytes: &[u8]) -> Option<SecretMatch> {
     let candidates = SHAPES.iter().filter(|shape| bytes.starts_with(shape.prefix.as_bytes()));
     candidates
-        .filter_map(|Shape { prefix, min, of, what }| {
+        .filter_map(|KeyShape { prefix, min, of, what }| {
             // Short of its least length it is not one, so a failure costs no more than that.
             let length = run(&bytes[prefix.len()..], *of);
-            (length >= *min).then_some(Found::Key { kept: 0, length: prefix.len() + length, what })
+            (length >= *min).then_some(SecretMatch::Key { kept: 0, length: prefix.len() + length, what })
         })
         .next()
 }
@@ -304,7 +304,7 @@ fn prefixed(bytes: &[u8]) -> Option<Found> {
 const BETWEEN_BYTES_MAX: usize = 5;
 
 /// `name = "value"`, in any of the ways in which configurations are written.
-fn named(bytes: &[u8]) -> Option<Found> {
+fn named(bytes: &[u8]) -> Option<SecretMatch> {
     let fits =
         |name: &str| bytes.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
     let (name, min, what) = NAMED.iter().find(|(name, ..)| fits(name))?;
@@ -315,7 +315,7 @@ fn named(bytes: &[u8]) -> Option<Found> {
         .count();
     let kept = name.len() + between;
     let length = run(&bytes[kept..], padded_or_dotted);
-    (length >= *min).then_some(Found::Key { kept, length: kept + length, what })
+    (length >= *min).then_some(SecretMatch::Key { kept, length: kept + length, what })
 }
 
 const fn padded_or_dotted(byte: u8) -> bool {
@@ -323,7 +323,7 @@ const fn padded_or_dotted(byte: u8) -> bool {
 }
 
 /// Three parts of base64 with dots between them.
-fn web_token(bytes: &[u8]) -> Found {
+fn web_token(bytes: &[u8]) -> SecretMatch {
     let mut length = 0;
     for part in 0..3 {
         let run = run(&bytes[length..], url);
@@ -331,22 +331,22 @@ fn web_token(bytes: &[u8]) -> Found {
         if run < 8 || (part < 2 && bytes.get(length) != Some(&b'.')) {
             // No other token begins inside of what was looked at, or it would not have ended here; a private key may.
             let dashes = bytes[..length].windows(5).position(|window| window == b"-----");
-            return Found::Nothing(dashes.unwrap_or(length));
+            return SecretMatch::Nothing(dashes.unwrap_or(length));
         }
         length += usize::from(part < 2);
     }
-    Found::Key { kept: 0, length, what: "JSON web token" }
+    SecretMatch::Key { kept: 0, length, what: "JSON web token" }
 }
 
-fn private_key(bytes: &[u8]) -> Found {
+fn private_key(bytes: &[u8]) -> SecretMatch {
     const BEGIN: &[u8] = b"-----BEGIN ";
     if !bytes.starts_with(BEGIN) {
-        return Found::Nothing(1);
+        return SecretMatch::Nothing(1);
     }
     let line_end = bytes.iter().take(100).position(|byte| *byte == b'\n').unwrap_or(bytes.len().min(100));
     let line = &bytes[..line_end];
     if !line.windows(11).any(|window| window == b"PRIVATE KEY") {
-        return Found::Nothing(BEGIN.len());
+        return SecretMatch::Nothing(BEGIN.len());
     }
     let window = &bytes[..bytes.len().min(PEM_BYTES_MAX)];
     let end = window.windows(9).position(|found| found == b"-----END ").map(|end| {
@@ -357,7 +357,7 @@ fn private_key(bytes: &[u8]) -> Found {
         end + 9 + dashes
     });
     let length = end.unwrap_or_else(|| run(&window[BEGIN.len()..], pem).saturating_add(BEGIN.len()));
-    Found::Key { kept: 0, length, what: "private key" }
+    SecretMatch::Key { kept: 0, length, what: "private key" }
 }
 
 fn pem(byte: u8) -> bool {
@@ -370,7 +370,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn redacted(text: &str) -> String {
-        Redactor::default().redact(text).into_owned()
+        SecretRedactor::default().redact(text).into_owned()
     }
 
     /// Made up here, so that no scanner takes this file for a leak.
@@ -430,7 +430,7 @@ mod tests {
 
     #[test]
     fn everything_in_the_tables_has_a_long_row_and_a_name_near_it() {
-        for Shape { prefix, min, .. } in SHAPES {
+        for KeyShape { prefix, min, .. } in SHAPES {
             assert!(prefix.bytes().all(padded_or_dotted) && prefix.len() + min >= RUN_BYTES_MIN, "{prefix}");
         }
         for (name, min, _) in NAMED {
@@ -454,13 +454,13 @@ mod tests {
             "commit 4f2a9c1e5b6d7f8091a2b3c4d5e6f70812345678",
             "let desk-lamp = \"ümlaut\"; // sk-",
         ] {
-            assert!(matches!(Redactor::default().redact(text), Cow::Borrowed(_)), "{text}");
+            assert!(matches!(SecretRedactor::default().redact(text), Cow::Borrowed(_)), "{text}");
         }
     }
 
     #[test]
     fn what_the_operator_knows_is_found_whatever_it_looks_like() {
-        let redactor = Redactor::off().knowing([
+        let redactor = SecretRedactor::off().knowing([
             "plain words".to_owned(),
             "true".to_owned(),
             " hunter2-longer\n".to_owned(),
@@ -469,7 +469,7 @@ mod tests {
         let marker = "[redacted: a key of the operator]";
         assert_eq!(shown, format!("say {marker}, true, {marker}"));
         assert!(!format!("{redactor:?}").contains("hunter2"));
-        assert_eq!(Redactor::off().redact(&key("ghp_", 36)), key("ghp_", 36));
+        assert_eq!(SecretRedactor::off().redact(&key("ghp_", 36)), key("ghp_", 36));
     }
 
     #[test]
@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn everything_in_the_tables_is_looked_for() {
-        for Shape { prefix, min, what, .. } in SHAPES {
+        for KeyShape { prefix, min, what, .. } in SHAPES {
             let shown = redacted(&format!("= {prefix}{}", "A".repeat(*min)));
             assert!(shown.starts_with("= [redacted: "), "{what}: {shown}");
         }

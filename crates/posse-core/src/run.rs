@@ -17,7 +17,7 @@ use std::sync::Arc;
 use posse_messages::fixed;
 use serde_json::Value;
 
-use crate::approval::{By, Verdict};
+use crate::approval::{ApprovalVerdict, DecidedBy};
 use crate::budget::CallNeed;
 use crate::edits::FileChange;
 use crate::event::{Event, summary};
@@ -26,14 +26,14 @@ use crate::id::CallKey;
 use crate::journal::{Record, TaskStart, remaining};
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
-use crate::outcome::{Doubt, Outcome, StopReason};
+use crate::outcome::{InDoubtCall, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use crate::tokens::tokens_at_most;
-use crate::tool::{Effect, canonical};
+use crate::tool::{ToolEffect, canonical};
 use crate::usage::{ByModel, Usage};
 
-pub use plan::{Action, Planned, batches};
-pub use replay::{Replayed, replay, replay_each};
+pub use plan::{CallAction, PlannedCall, batches};
+pub use replay::{ReplayedRun, replay, replay_each};
 pub use rules::DecisionRules;
 
 /// Warnings kept for the outcome; the events have them all.
@@ -48,15 +48,15 @@ pub struct Run {
     /// Base of relative paths.
     workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
-    tools: Arc<BTreeMap<String, Effect>>,
+    tools: Arc<BTreeMap<String, ToolEffect>>,
     messages: Vec<Message>,
     generation: u64,
-    phase: Phase,
+    phase: RunPhase,
     turns: u32,
     tool_calls: u32,
     file_operations: u32,
     /// Usage before the current user message; limits count from there.
-    before: Before,
+    before: EarlierTurns,
     usage: Usage,
     /// The part of `usage` that replies took, by model.
     answered_by: ByModel,
@@ -68,7 +68,7 @@ pub struct Run {
     last_text: String,
     /// Set once the run may only report what it has.
     wrapping_up: Option<WrapUp>,
-    counters: Counters,
+    counters: RunCounters,
     output_tokens: u32,
     /// Calls without an answer since the last one with an answer.
     unanswered: u32,
@@ -76,17 +76,17 @@ pub struct Run {
     context_tokens: u64,
     /// Tokens it can take at most, for the budget.
     context_tokens_max: u64,
-    cycles: cycle::Cycles,
+    cycles: cycle::CycleDetector,
     changed: Vec<String>,
-    in_doubt: Vec<Doubt>,
+    in_doubt: Vec<InDoubtCall>,
     refused_tools: Vec<String>,
     warnings: Vec<String>,
-    judgement: judge::Judgement,
+    judgement: judge::AnswerJudge,
     events: Vec<Event>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Before {
+struct EarlierTurns {
     turns: u32,
     tool_calls: u32,
     file_operations: u32,
@@ -101,7 +101,7 @@ struct WrapUp {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Counters {
+struct RunCounters {
     mistakes: u32,
     continuations: u32,
     pauses: u32,
@@ -113,10 +113,10 @@ struct Counters {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Phase {
+enum RunPhase {
     Asking,
     Calling {
-        calls: Vec<Planned>,
+        calls: Vec<PlannedCall>,
         answers: Vec<Option<ToolResult>>,
     },
     /// The answer is there, and this value of it has to satisfy the output schema.
@@ -128,10 +128,10 @@ enum Phase {
 
 /// One instruction to the driver.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    CallModel(Ask),
+pub enum RunStep {
+    CallModel(ModelAsk),
     /// Calls of one reply that have no result yet, in call order.
-    CallTools(Vec<Planned>),
+    CallTools(Vec<PlannedCall>),
     /// Compare the value of the answer with the agent's output schema.
     Check(Value),
     /// Run one command that checks the result.
@@ -141,7 +141,7 @@ pub enum Step {
 
 /// Parameters of the next model call. The conversation is `Run::messages`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub struct ModelAsk {
     pub turn: u32,
     /// False for the wrap-up and for the last request that `turns_max` allows: the model has to answer.
     pub with_tools: bool,
@@ -150,7 +150,7 @@ pub struct Ask {
     pub estimate: u64,
 }
 
-impl Ask {
+impl ModelAsk {
     /// Tokens that the call takes, with the wrap-up that has to be affordable after a step.
     pub fn need(&self, limits: &Limits) -> CallNeed {
         match self.with_tools {
@@ -171,7 +171,7 @@ impl Run {
         task: &str,
         limits: Limits,
         grant: Grant,
-        tools: impl Into<Arc<BTreeMap<String, Effect>>>,
+        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
         fixed_tokens: u64,
     ) -> Self {
         Self::under(DecisionRules::LATEST, task, limits, grant, tools, fixed_tokens)
@@ -182,7 +182,7 @@ impl Run {
         task: &str,
         limits: Limits,
         grant: Grant,
-        tools: impl Into<Arc<BTreeMap<String, Effect>>>,
+        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
         fixed_tokens: u64,
     ) -> Self {
         let mut run = Self {
@@ -194,27 +194,27 @@ impl Run {
             tools: tools.into(),
             messages: vec![Message::user(task)],
             generation: 0,
-            phase: Phase::Asking,
+            phase: RunPhase::Asking,
             turns: 0,
             tool_calls: 0,
             file_operations: 0,
-            before: Before::default(),
+            before: EarlierTurns::default(),
             usage: Usage::default(),
             answered_by: ByModel::default(),
             ids: HashSet::new(),
             answer: String::new(),
             last_text: String::new(),
             wrapping_up: None,
-            counters: Counters::default(),
+            counters: RunCounters::default(),
             unanswered: 0,
             context_tokens: fixed_tokens.saturating_add(crate::text::estimate_tokens(task)),
             context_tokens_max: fixed_tokens.saturating_add(tokens_at_most(task)),
-            cycles: cycle::Cycles::default(),
+            cycles: cycle::CycleDetector::default(),
             changed: Vec::new(),
             in_doubt: Vec::new(),
             refused_tools: Vec::new(),
             warnings: Vec::new(),
-            judgement: judge::Judgement::default(),
+            judgement: judge::AnswerJudge::default(),
             events: Vec::new(),
         };
         run.check_limits();
@@ -222,11 +222,15 @@ impl Run {
     }
 
     /// The run of a task that was written down.
-    pub fn of(start: &TaskStart, tools: impl Into<Arc<BTreeMap<String, Effect>>>, fixed_tokens: u64) -> Self {
+    pub fn of(
+        start: &TaskStart,
+        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
+        fixed_tokens: u64,
+    ) -> Self {
         let (_, task) = start.opening();
         let (limits, grant) = (start.agent.limits.clone(), start.grant.clone());
         let mut run = Self::under(start.rules, &task, limits, grant, tools, fixed_tokens);
-        run.judgement = judge::Judgement::of(start);
+        run.judgement = judge::AnswerJudge::of(start);
         run.workspace.clone_from(&start.workspace);
         for note in &start.notes {
             run.note(note.clone());
@@ -236,29 +240,29 @@ impl Run {
 
     /// The turn of the model call that comes next, if one does.
     pub fn turn_to_ask(&self) -> Option<u32> {
-        matches!(self.phase, Phase::Asking).then_some(self.turns + 1)
+        matches!(self.phase, RunPhase::Asking).then_some(self.turns + 1)
     }
 
     /// Returns the next instruction for the driver.
-    pub fn next_step(&self, elapsed_ms: u64) -> Step {
-        if let Phase::Finished(outcome) = &self.phase {
-            return Step::Finish(outcome.clone());
+    pub fn next_step(&self, elapsed_ms: u64) -> RunStep {
+        if let RunPhase::Finished(outcome) = &self.phase {
+            return RunStep::Finish(outcome.clone());
         }
         if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
             let detail = fixed!("seconds", n = self.limits.wall_ms_max / 1000);
-            return Step::Finish(Arc::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
+            return RunStep::Finish(Arc::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
         }
         match &self.phase {
-            Phase::Calling { calls, answers } => {
+            RunPhase::Calling { calls, answers } => {
                 let open = || calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
                 // As many as there are: a `Vec` that grows begins with room for four.
                 let mut planned = Vec::with_capacity(open().count());
                 planned.extend(open().map(|(planned, _)| planned.clone()));
-                Step::CallTools(planned)
+                RunStep::CallTools(planned)
             }
-            Phase::Checking(value) => Step::Check((**value).clone()),
-            Phase::Verifying(command) => Step::Verify(command.clone()),
-            Phase::Asking | Phase::Finished(_) => Step::CallModel(Ask {
+            RunPhase::Checking(value) => RunStep::Check((**value).clone()),
+            RunPhase::Verifying(command) => RunStep::Verify(command.clone()),
+            RunPhase::Asking | RunPhase::Finished(_) => RunStep::CallModel(ModelAsk {
                 turn: self.turns + 1,
                 with_tools: self.wrapping_up.is_none() && self.turns_left() > 1,
                 output_tokens_max: match self.wrapping_up {
@@ -320,7 +324,7 @@ impl Run {
         self.messages.push(Message::Assistant { blocks: reply.blocks });
         let calls = self.plan(calls, &reply.stop);
         let answers = vec![None; calls.len()];
-        self.phase = Phase::Calling { calls, answers };
+        self.phase = RunPhase::Calling { calls, answers };
     }
 
     /// Feeds a failed model call.
@@ -340,15 +344,15 @@ impl Run {
 
     /// Takes results in any order; the conversation gets them in call order once all are there.
     pub fn on_results(&mut self, results: Vec<ToolResult>) {
-        let Phase::Calling { calls, answers } = &mut self.phase else { return };
+        let RunPhase::Calling { calls, answers } = &mut self.phase else { return };
         for result in results {
             let at = calls.iter().position(|planned| planned.call.key == result.key);
             let Some(at) = at.filter(|at| answers[*at].is_none()) else { continue };
             // Counted at once: the run may end before the other calls of the turn do.
             if result.in_doubt {
-                let Planned { call, .. } = &calls[at];
+                let PlannedCall { call, .. } = &calls[at];
                 let (tool, about) = (call.name.clone(), summary(call));
-                self.in_doubt.push(Doubt { key: call.key, tool, about });
+                self.in_doubt.push(InDoubtCall { key: call.key, tool, about });
             }
             for FileChange { path, .. } in &result.changed {
                 if !self.changed.contains(path) {
@@ -366,23 +370,25 @@ impl Run {
         results.extend(answered.filter_map(|(planned, answer)| Some(planned.marked(answer?))));
         let calls: Vec<Arc<ToolCall>> =
             std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
-        self.phase = Phase::Asking;
+        self.phase = RunPhase::Asking;
         self.take_stock(&calls, results);
     }
 
     /// Feeds the decision on a call. Decisions without a person are noted for the recipient of the answer.
-    pub fn on_resolved(&mut self, key: CallKey, verdict: Verdict, by: &By) {
-        let Phase::Calling { calls, .. } = &self.phase else { return };
+    pub fn on_resolved(&mut self, key: CallKey, verdict: ApprovalVerdict, by: &DecidedBy) {
+        let RunPhase::Calling { calls, .. } = &self.phase else { return };
         let Some(planned) = calls.iter().find(|planned| planned.call.key == key) else { return };
-        let (tool, yes) = (canonical(&planned.call.name), verdict == Verdict::Approve);
+        let (tool, yes) = (canonical(&planned.call.name), verdict == ApprovalVerdict::Approve);
         let note = match by {
-            By::Policy if yes => format!("`{tool}` was allowed by `approvals.allow`; nobody was asked"),
-            By::Policy => format!("`{tool}` needs a person's yes and was refused; nobody was asked"),
-            By::Deadline if yes => {
+            DecidedBy::Policy if yes => {
+                format!("`{tool}` was allowed by `approvals.allow`; nobody was asked")
+            }
+            DecidedBy::Policy => format!("`{tool}` needs a person's yes and was refused; nobody was asked"),
+            DecidedBy::Deadline if yes => {
                 format!("nobody answered in time about `{tool}`; it was allowed by default")
             }
-            By::Deadline => format!("nobody answered in time about `{tool}`; it was refused"),
-            By::Person(_) | By::Standing(_) => return,
+            DecidedBy::Deadline => format!("nobody answered in time about `{tool}`; it was refused"),
+            DecidedBy::Person(_) | DecidedBy::Standing(_) => return,
         };
         self.note(note);
     }
@@ -412,22 +418,22 @@ impl Run {
     /// The outcome was written down: it stands, also if it came from a deadline that only the clock knew about.
     pub fn on_finished(&mut self, outcome: &Arc<Outcome>) {
         self.close_open_calls();
-        self.phase = Phase::Finished(outcome.clone());
+        self.phase = RunPhase::Finished(outcome.clone());
     }
 
     /// The person says something more: the conversation goes on, with the limits counted afresh.
     pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
         self.close_open_calls();
         let (tool_calls, file_operations) = (self.tool_calls, self.file_operations);
-        self.before = Before { turns: self.turns, tool_calls, file_operations, elapsed_ms };
+        self.before = EarlierTurns { turns: self.turns, tool_calls, file_operations, elapsed_ms };
         self.wrapping_up = None;
-        self.counters = Counters::default();
-        self.cycles = cycle::Cycles::default();
+        self.counters = RunCounters::default();
+        self.cycles = cycle::CycleDetector::default();
         self.answer.clear();
         self.last_text.clear();
         self.judgement.forget();
         self.tell(text.to_owned());
-        self.phase = Phase::Asking;
+        self.phase = RunPhase::Asking;
         self.guard_context();
         self.check_limits();
     }
@@ -446,7 +452,7 @@ impl Run {
     pub fn on_resume(&mut self, turns_max: Option<u32>, wall_ms_max: Option<u64>) {
         self.limits.turns_max = turns_max.unwrap_or(0).max(self.limits.turns_max);
         self.limits.wall_ms_max = wall_ms_max.unwrap_or(0).max(self.limits.wall_ms_max);
-        let Phase::Finished(outcome) = &self.phase else { return };
+        let RunPhase::Finished(outcome) = &self.phase else { return };
         let onward = match outcome.stop {
             StopReason::Answered => return,
             StopReason::Truncated => {
@@ -459,10 +465,10 @@ impl Run {
             }
         };
         self.judgement.forget();
-        self.phase = Phase::Asking;
+        self.phase = RunPhase::Asking;
         self.wrapping_up = None;
-        self.counters = Counters::default();
-        self.cycles = cycle::Cycles::default();
+        self.counters = RunCounters::default();
+        self.cycles = cycle::CycleDetector::default();
         if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
             self.tell(onward);
         }
@@ -477,20 +483,20 @@ impl Run {
         let names = names.join(", ");
         self.note(fixed!("tools-withdrawn-note", names));
         match &mut self.phase {
-            Phase::Calling { calls, .. } => {
+            RunPhase::Calling { calls, .. } => {
                 for planned in calls {
                     planned.refuse_unless_granted(&self.grant, &self.workspace);
                 }
             }
             // Whoever judges the answer may yet ask for another one.
-            Phase::Asking | Phase::Checking(_) | Phase::Verifying(_) => {
+            RunPhase::Asking | RunPhase::Checking(_) | RunPhase::Verifying(_) => {
                 let text = match left {
                     None => fixed!("tools-withdrawn", names),
                     Some(_) => fixed!("rights-withdrawn", names),
                 };
                 self.tell(text);
             }
-            Phase::Finished(_) => {}
+            RunPhase::Finished(_) => {}
         }
     }
 
@@ -551,7 +557,7 @@ impl Run {
 
     /// Tells whether the run has ended.
     pub fn is_finished(&self) -> bool {
-        matches!(self.phase, Phase::Finished(_))
+        matches!(self.phase, RunPhase::Finished(_))
     }
 
     /// Facts since the last time this was asked.
@@ -562,7 +568,7 @@ impl Run {
     /// A reply without calls: an answer, or one of the many ways not to give one.
     fn on_text(&mut self, reply: Reply, text: String) {
         let is_empty = text.trim().is_empty();
-        let Counters { pauses, nudges, continuations, broken_promises, .. } = self.counters;
+        let RunCounters { pauses, nudges, continuations, broken_promises, .. } = self.counters;
         match reply.stop {
             // Each of these needs another request.
             ReplyStop::ContextFull | ReplyStop::Paused | ReplyStop::ToolUse if self.turns_left() == 0 => {
@@ -640,12 +646,12 @@ impl Run {
         self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
         // Polls that hear "not yet" are bounded by turns and time; they are no circle.
         let polls = results.iter().all(|result| result.pending);
-        let verdict = if polls { cycle::Verdict::Fine } else { self.cycles.observe(calls, &results) };
-        if let (cycle::Verdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
+        let verdict = if polls { cycle::CycleVerdict::Fine } else { self.cycles.observe(calls, &results) };
+        if let (cycle::CycleVerdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
             last.text = format!("{}\n\n[{note}]", last.text);
         }
         self.messages.push(Message::Results { results });
-        if let cycle::Verdict::Stop(why) = verdict {
+        if let cycle::CycleVerdict::Stop(why) = verdict {
             return self.finish(StopReason::Stalled, Some(why));
         }
         if self.counters.mistakes >= self.limits.mistakes_max {
@@ -687,7 +693,8 @@ impl Run {
 
     /// Answers what nobody will answer any more, so that the history stays valid.
     fn close_open_calls(&mut self) {
-        let Phase::Calling { calls, answers } = std::mem::replace(&mut self.phase, Phase::Asking) else {
+        let RunPhase::Calling { calls, answers } = std::mem::replace(&mut self.phase, RunPhase::Asking)
+        else {
             return;
         };
         let answered = calls.into_iter().zip(answers).map(|(planned, answer)| match answer {
@@ -726,7 +733,7 @@ impl Run {
 
     fn finish(&mut self, stop: StopReason, detail: Option<String>) {
         self.close_open_calls();
-        self.phase = Phase::Finished(Arc::new(self.outcome(stop, detail)));
+        self.phase = RunPhase::Finished(Arc::new(self.outcome(stop, detail)));
     }
 
     fn outcome(&self, stop: StopReason, detail: Option<String>) -> Outcome {

@@ -12,7 +12,7 @@ pub const SECTION_BYTES_MAX: usize = 64 * 1024;
 
 /// Tagged sections of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sections {
+pub struct AnswerSections {
     /// Details; the whole answer where they are not marked.
     pub findings: String,
     /// Two or three sentences.
@@ -24,18 +24,18 @@ pub struct Sections {
 }
 
 /// `None` if the text marks nothing.
-pub fn marked(text: &str) -> Option<Sections> {
+pub fn marked(text: &str) -> Option<AnswerSections> {
     let [findings, summary, answer] = ["findings", "summary", "answer"].map(|tag| last(text, tag));
     if findings.is_none() && summary.is_none() && answer.is_none() {
         return None;
     }
     let findings = findings.unwrap_or_else(|| bounded(text));
-    Some(Sections { findings, summary, answer })
+    Some(AnswerSections { findings, summary, answer })
 }
 
 /// The parts of a text that may mark none: then all of it is findings.
-pub fn of(text: &str) -> Sections {
-    marked(text).unwrap_or_else(|| Sections { findings: bounded(text), summary: None, answer: None })
+pub fn of(text: &str) -> AnswerSections {
+    marked(text).unwrap_or_else(|| AnswerSections { findings: bounded(text), summary: None, answer: None })
 }
 
 fn bounded(text: &str) -> String {
@@ -46,7 +46,7 @@ fn bounded(text: &str) -> String {
 fn last(text: &str, tag: &str) -> Option<String> {
     let mut open: Vec<usize> = Vec::new();
     let mut found = None;
-    for Mark { at, end, closes } in marks(text, tag) {
+    for SectionMark { at, end, closes } in marks(text, tag) {
         match closes {
             false => open.push(end),
             true => found = open.pop().map(|start| (start, at)).or(found),
@@ -55,21 +55,21 @@ fn last(text: &str, tag: &str) -> Option<String> {
     found.map(|(start, end)| bounded(&text[start..end]))
 }
 
-struct Mark {
+struct SectionMark {
     at: usize,
     end: usize,
     closes: bool,
 }
 
 /// `<tag>` and `</tag>` in order, in any case and with spaces before the end.
-fn marks<'a>(text: &'a str, tag: &'a str) -> impl Iterator<Item = Mark> + 'a {
+fn marks<'a>(text: &'a str, tag: &'a str) -> impl Iterator<Item = SectionMark> + 'a {
     text.match_indices('<').filter_map(move |(at, _)| {
         let rest = &text[at + 1..];
         let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
         let name = rest.get(..tag.len())?;
         let after = rest[tag.len()..].trim_start_matches([' ', '\t']);
         let ends = name.eq_ignore_ascii_case(tag) && after.starts_with('>');
-        ends.then(|| Mark { at, end: text.len() - after.len() + 1, closes })
+        ends.then(|| SectionMark { at, end: text.len() - after.len() + 1, closes })
     })
 }
 
@@ -78,9 +78,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sections(findings: &str, summary: Option<&str>, answer: Option<&str>) -> Sections {
+    fn sections(findings: &str, summary: Option<&str>, answer: Option<&str>) -> AnswerSections {
         let (summary, answer) = (summary.map(str::to_owned), answer.map(str::to_owned));
-        Sections { findings: findings.to_owned(), summary, answer }
+        AnswerSections { findings: findings.to_owned(), summary, answer }
     }
 
     // R259

@@ -3,14 +3,14 @@
 
 /// As far as it was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Streamed {
+pub struct StreamedText {
     pub description: Option<String>,
     pub prompt: Option<String>,
     /// The body of a call that has its parameters as one text.
     pub text: Option<String>,
 }
 
-impl Streamed {
+impl StreamedText {
     /// From the beginning of the arguments' JSON. Whatever cannot be read is not there yet.
     pub fn of(arguments: &str) -> Self {
         let text = string_field(arguments, "_text");
@@ -71,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn seen(arguments: &str) -> (Option<String>, Option<String>) {
-        let Streamed { description, prompt, .. } = Streamed::of(arguments);
+        let StreamedText { description, prompt, .. } = StreamedText::of(arguments);
         (description, prompt)
     }
 
@@ -121,9 +121,9 @@ mod tests {
         fn what_is_seen_only_grows_into_the_value(prompt in "\\PC{0,40}", upto in 0usize..200) {
             let whole = serde_json::json!({ "description": "d", "prompt": prompt }).to_string();
             let part = &whole[..whole.floor_char_boundary(upto)];
-            let seen = Streamed::of(part).prompt.unwrap_or_default();
+            let seen = StreamedText::of(part).prompt.unwrap_or_default();
             prop_assert!(prompt.starts_with(&seen), "{seen:?} of {prompt:?}");
-            prop_assert_eq!(Streamed::of(&whole).prompt, Some(prompt));
+            prop_assert_eq!(StreamedText::of(&whole).prompt, Some(prompt));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::board::Terms;
-use crate::budget::Caps;
+use crate::board::SpawnTerms;
+use crate::budget::BudgetCaps;
 use crate::definition::Isolation;
 use crate::grant::Rights;
 use crate::lease::OnConflict;
@@ -40,11 +40,11 @@ pub struct TaskRequest {
     pub context: Option<String>,
     /// Longest task text in tokens; `None`: as the session does.
     pub task_tokens_max: Option<u64>,
-    pub terms: Terms,
-    /// What the caller asks for. Where its agent's limits are lower, the caller is told.
-    pub bounds: Bounds,
+    pub terms: SpawnTerms,
+    /// Limits the caller asks for. Where the agent's limits are lower, the caller is told.
+    pub bounds: TaskBounds,
     /// Bounds of the door that the request came through. Nobody asked for them, so nobody is told where others are lower.
-    pub door: Bounds,
+    pub door: TaskBounds,
     /// Turns when its agent does not say; `None`: as the session does.
     pub turns_usual: Option<u32>,
     /// Restrictions beyond those of the agent.
@@ -58,7 +58,7 @@ pub struct TaskRequest {
     pub verify: Vec<String>,
     /// Goes on when whoever spawned it ends.
     pub detached: bool,
-    /// Nobody collects it: its result is in the announcement of its end.
+    /// The result comes with the announcement of the end; it is not collected.
     pub pushed: bool,
     /// The same for every attempt at one spawn: the second one gets the task of the first.
     pub key: Option<String>,
@@ -66,7 +66,7 @@ pub struct TaskRequest {
 
 /// Bounds of one task, within those of its agent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Bounds {
+pub struct TaskBounds {
     pub turns: Option<u32>,
     pub tool_calls: Option<u32>,
     /// Files it may look at and change.
@@ -74,7 +74,7 @@ pub struct Bounds {
     pub wall_ms: Option<u64>,
     /// Bytes of memory of each process.
     pub process_bytes: Option<u64>,
-    pub caps: Caps,
+    pub caps: BudgetCaps,
 }
 
 /// A bound that was lowered: its name, what was asked for and what is given.
@@ -92,9 +92,9 @@ impl LoweredBound {
     }
 }
 
-impl Bounds {
+impl TaskBounds {
     /// Bounds that ask for more than there is.
-    pub fn lowered(&self, limits: &Limits, caps: &Caps) -> Vec<LoweredBound> {
+    pub fn lowered(&self, limits: &Limits, caps: &BudgetCaps) -> Vec<LoweredBound> {
         let (turns, calls) = (self.turns.map(u64::from), self.tool_calls.map(u64::from));
         let all = [
             LoweredBound::of("max_turns", turns, Some(limits.turns_max.into())),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Consequence of making a call twice. A tool that declares none counts as `Unsafe`. Later variants need more care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum ToolEffect {
     /// Changes nothing: may run beside others and may be run again.
     Pure,
     /// Running it again with the same key has no further effect.
@@ -24,7 +24,7 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON text of the schema of the arguments, an object schema.
     pub input_schema: String,
-    pub effect: Effect,
+    pub effect: ToolEffect,
 }
 
 /// The right to delegate. It has several doors: tools whose names stand for this one.

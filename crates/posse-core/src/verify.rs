@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::grant::{Call, Grant};
+use crate::grant::{Grant, RequestedCall};
 use crate::text::{prefix, visible};
-use crate::tool::Effect;
+use crate::tool::ToolEffect;
 
 /// Commands of one task. Each runs to its end before the next, and the task waits for all of them.
 pub const COMMANDS_MAX: usize = 10;
@@ -18,9 +18,9 @@ pub const OUTPUT_BYTES_MAX: usize = 8_000;
 
 /// The result of one verification command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct VerifyEvidence {
     pub command: String,
-    pub ending: Ending,
+    pub ending: VerifyEnding,
     pub duration_ms: u64,
     /// The beginning and the end of what it printed.
     pub output: String,
@@ -29,7 +29,7 @@ pub struct Evidence {
 /// Ways in which a command can end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum VerifyEnding {
     Exited(i32),
     /// It ran and has no exit code: why.
     Stopped(String),
@@ -37,32 +37,32 @@ pub enum Ending {
     NotRun(String),
 }
 
-impl Evidence {
+impl VerifyEvidence {
     /// Creates the evidence of a command that was not run.
     pub fn not_run(command: &str, why: impl Into<String>) -> Self {
-        let ending = Ending::NotRun(why.into());
+        let ending = VerifyEnding::NotRun(why.into());
         Self { command: command.to_owned(), ending, duration_ms: 0, output: String::new() }
     }
 
     /// Tells whether the command succeeded.
     pub fn passed(&self) -> bool {
-        self.ending == Ending::Exited(0)
+        self.ending == VerifyEnding::Exited(0)
     }
 
     /// Returns the exit code, if the command exited.
     pub fn exit_code(&self) -> Option<i32> {
         match self.ending {
-            Ending::Exited(code) => Some(code),
-            Ending::Stopped(_) | Ending::NotRun(_) => None,
+            VerifyEnding::Exited(code) => Some(code),
+            VerifyEnding::Stopped(_) | VerifyEnding::NotRun(_) => None,
         }
     }
 
     /// Describes the end of the command for people.
     pub fn ending(&self) -> String {
         match &self.ending {
-            Ending::Exited(code) => fixed!("exit-code", code),
-            Ending::Stopped(why) => why.clone(),
-            Ending::NotRun(why) => fixed!("not-run", why),
+            VerifyEnding::Exited(code) => fixed!("exit-code", code),
+            VerifyEnding::Stopped(why) => why.clone(),
+            VerifyEnding::NotRun(why) => fixed!("not-run", why),
         }
     }
 }
@@ -82,7 +82,8 @@ pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
                 .hint(localized!("verify-command-invalid-hint", command_bytes_max = COMMAND_BYTES_MAX)));
         }
         let arguments = json!({ "command": command }).to_string();
-        let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+        let call =
+            RequestedCall { tool: "bash", effect: ToolEffect::Unsafe, arguments: &arguments, workspace: "" };
         // Nobody is asked about a command that verifies.
         if let Some(why) = asker.decide(call).reason() {
             let text = localized!("verify-not-allowed", shown, why);

@@ -16,9 +16,9 @@ const LABEL_BYTES_MAX: usize = 63;
 
 /// A parsed http or https address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    scheme: Scheme,
-    host: Host,
+pub struct WebAddress {
+    scheme: WebScheme,
+    host: WebHost,
     port: u16,
     /// With the query; begins with `/`; printable ASCII without spaces.
     path: String,
@@ -26,21 +26,21 @@ pub struct Address {
 
 /// Supported schemes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
+pub enum WebScheme {
     Http,
     Https,
 }
 
 /// A host: a name or an IP address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Host {
+pub enum WebHost {
     /// Lower case, without a dot at its end.
     Name(String),
     V4(Ipv4Addr),
     V6(Ipv6Addr),
 }
 
-impl Address {
+impl WebAddress {
     /// Parses an address; fails on everything that readers interpret differently.
     pub fn parse(raw: &str) -> Result<Self, &'static str> {
         let raw = raw.trim_matches(' ');
@@ -49,8 +49,8 @@ impl Address {
         }
         let (scheme, rest) = raw.split_once("://").ok_or(NO_SCHEME)?;
         let scheme = match scheme.to_ascii_lowercase().as_str() {
-            "http" => Scheme::Http,
-            "https" => Scheme::Https,
+            "http" => WebScheme::Http,
+            "https" => WebScheme::Https,
             _ => return Err(NO_SCHEME),
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -83,16 +83,16 @@ impl Address {
 
     /// Tells whether the scheme is https.
     pub fn is_tls(&self) -> bool {
-        self.scheme == Scheme::Https
+        self.scheme == WebScheme::Https
     }
 
     /// Returns the scheme.
-    pub fn scheme(&self) -> Scheme {
+    pub fn scheme(&self) -> WebScheme {
         self.scheme
     }
 
     /// Returns the host.
-    pub fn host(&self) -> &Host {
+    pub fn host(&self) -> &WebHost {
         &self.host
     }
 
@@ -115,19 +115,19 @@ impl Address {
     }
 }
 
-impl Scheme {
+impl WebScheme {
     /// Returns the scheme as written in addresses.
     pub fn wire(self) -> &'static str {
         match self {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
+            WebScheme::Http => "http",
+            WebScheme::Https => "https",
         }
     }
 
     fn port(self) -> u16 {
         match self {
-            Scheme::Http => 80,
-            Scheme::Https => 443,
+            WebScheme::Http => 80,
+            WebScheme::Https => 443,
         }
     }
 }
@@ -138,13 +138,13 @@ const BAD_HOST: &str = "this is no host: a name has letters, digits, `-` and dot
 const BAD_PORT: &str = "this is no port";
 const BAD_PATH: &str = "the path contains a control character or a backslash";
 
-impl Host {
+impl WebHost {
     /// Parses a host.
     pub fn parse(raw: &str) -> Result<Self, &'static str> {
         if let Some(inner) = raw.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(BAD_HOST)?;
             // Without a zone: `%eth0` means something to one machine only.
-            return inner.parse().map(Host::V6).map_err(|_| BAD_HOST);
+            return inner.parse().map(WebHost::V6).map_err(|_| BAD_HOST);
         }
         let name = raw.strip_suffix('.').unwrap_or(raw).to_ascii_lowercase();
         if name.is_empty() || name.len() > HOST_BYTES_MAX {
@@ -161,30 +161,30 @@ impl Host {
         // Resolvers read `0x7f.1`, `017700000001` and `2130706433` as numbers. Only one spelling is one here.
         let last = name.rsplit('.').next().unwrap_or_default();
         if last.starts_with("0x") || last.bytes().all(|b| b.is_ascii_digit()) {
-            return name.parse().map(Host::V4).map_err(|_| BAD_HOST);
+            return name.parse().map(WebHost::V4).map_err(|_| BAD_HOST);
         }
-        Ok(Host::Name(name))
+        Ok(WebHost::Name(name))
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for WebHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Host::Name(name) => f.write_str(name),
-            Host::V4(number) => write!(f, "{number}"),
-            Host::V6(number) => write!(f, "[{number}]"),
+            WebHost::Name(name) => f.write_str(name),
+            WebHost::V4(number) => write!(f, "{number}"),
+            WebHost::V6(number) => write!(f, "[{number}]"),
         }
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for WebAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}{}", self.scheme.wire(), self.authority(), self.path)
     }
 }
 
 /// A host and, if there is one, its port.
-pub(crate) fn authority_of(raw: &str) -> Result<(Host, Option<u16>), &'static str> {
+pub(crate) fn authority_of(raw: &str) -> Result<(WebHost, Option<u16>), &'static str> {
     if raw.contains('@') {
         return Err("an address has no user in front of its host");
     }
@@ -201,7 +201,7 @@ pub(crate) fn authority_of(raw: &str) -> Result<(Host, Option<u16>), &'static st
         }
         Some(_) => return Err(BAD_PORT),
     };
-    Ok((Host::parse(host)?, port))
+    Ok((WebHost::parse(host)?, port))
 }
 
 /// The path with its query and without its fragment; `.` and `..` resolved, everything unusual as `%xx`.
@@ -257,7 +257,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(raw: &str) -> String {
-        Address::parse(raw).map_or_else(str::to_owned, |address| address.to_string())
+        WebAddress::parse(raw).map_or_else(str::to_owned, |address| address.to_string())
     }
 
     #[test]
@@ -339,14 +339,14 @@ mod tests {
             "http://*.docs.rs/",
             "http://[::1]x/",
         ] {
-            assert!(Address::parse(raw).is_err(), "{raw:?} {:?}", Address::parse(raw));
+            assert!(WebAddress::parse(raw).is_err(), "{raw:?} {:?}", WebAddress::parse(raw));
         }
-        assert!(Address::parse(&format!("http://docs.rs/{}", "a".repeat(ADDRESS_BYTES_MAX))).is_err());
+        assert!(WebAddress::parse(&format!("http://docs.rs/{}", "a".repeat(ADDRESS_BYTES_MAX))).is_err());
     }
 
     #[test]
     fn a_redirect_is_read_as_seen_from_where_it_was_met() {
-        let here = Address::parse("https://docs.rs:8443/a/b?c").unwrap();
+        let here = WebAddress::parse("https://docs.rs:8443/a/b?c").unwrap();
         for (location, there) in [
             ("https://other.test/x", "https://other.test/x"),
             ("//other.test/x", "https://other.test/x"),
@@ -371,18 +371,18 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shown_is_read_as_the_same(raw in "https?://[a-z0-9.:@%\\[\\]-]{1,20}[/?#]?\\PC{0,20}") {
-            if let Ok(address) = Address::parse(&raw) {
-                prop_assert_eq!(&Address::parse(&address.to_string()).unwrap(), &address);
+            if let Ok(address) = WebAddress::parse(&raw) {
+                prop_assert_eq!(&WebAddress::parse(&address.to_string()).unwrap(), &address);
                 prop_assert!(address.path().bytes().all(|b| b.is_ascii_graphic()), "{:?}", address);
                 if let Ok(there) = address.join(&raw[8..]) {
-                    prop_assert_eq!(&Address::parse(&there.to_string()).unwrap(), &there);
+                    prop_assert_eq!(&WebAddress::parse(&there.to_string()).unwrap(), &there);
                 }
             }
         }
 
         #[test]
         fn any_text_is_an_address_or_none(raw in "\\PC{0,60}") {
-            let _ = Address::parse(&raw);
+            let _ = WebAddress::parse(&raw);
         }
     }
 }

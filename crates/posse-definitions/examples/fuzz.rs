@@ -10,11 +10,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format, Scope};
-use posse_core::grant::{Call, Decision, Grant, Rights};
+use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, DefinitionScope, Format};
+use posse_core::grant::{Decision, Grant, RequestedCall, Rights};
 use posse_core::pattern::ToolPattern;
-use posse_core::tool::Effect;
-use posse_definitions::{File, export, read};
+use posse_core::tool::ToolEffect;
+use posse_definitions::{DefinitionFile, export, read};
 
 /// Maximum input size and time per input: far above what linear work needs in a debug build.
 const INPUT_BYTES_MAX: usize = 64 << 10;
@@ -278,7 +278,13 @@ fn damage(input: &mut Vec<u8>, corpus: &[Input], rng: &mut Rng) {
 /// Checks that any input gives a definition or an error, and that exports can be read back.
 fn frontmatter(input: &Input, rng: &mut Rng) {
     let Input { bytes, format, relative } = input;
-    let reads = read(File { path: relative, relative, format: *format, scope: Scope::User, bytes });
+    let reads = read(DefinitionFile {
+        path: relative,
+        relative,
+        format: *format,
+        scope: DefinitionScope::User,
+        bytes,
+    });
     assert!(!reads.is_empty(), "no file disappears");
     for read in reads {
         assert_eq!(read.definition.is_none(), read.errors().next().is_some(), "{:?}", read.remarks);
@@ -296,21 +302,21 @@ fn frontmatter(input: &Input, rng: &mut Rng) {
 
 /// Checks that an exported and reread definition allows nothing new, unless the export reports the loss.
 fn gives_no_more(before: &Definition, to: Format) {
-    const CALLS: &[(&str, &str, Effect)] = &[
-        ("read", r#"{"path":"src/a.rs"}"#, Effect::Pure),
-        ("write", r#"{"path":"docs/a.md"}"#, Effect::Idempotent),
-        ("edit", r#"{"path":"src/a.rs"}"#, Effect::Unsafe),
-        ("bash", r#"{"command":"git status"}"#, Effect::Unsafe),
-        ("bash", r#"{"command":"git push origin"}"#, Effect::Unsafe),
-        ("subagent", r#"{"agent":"tester"}"#, Effect::Unsafe),
-        ("mcp__x__y", "{}", Effect::Unsafe),
+    const CALLS: &[(&str, &str, ToolEffect)] = &[
+        ("read", r#"{"path":"src/a.rs"}"#, ToolEffect::Pure),
+        ("write", r#"{"path":"docs/a.md"}"#, ToolEffect::Idempotent),
+        ("edit", r#"{"path":"src/a.rs"}"#, ToolEffect::Unsafe),
+        ("bash", r#"{"command":"git status"}"#, ToolEffect::Unsafe),
+        ("bash", r#"{"command":"git push origin"}"#, ToolEffect::Unsafe),
+        ("subagent", r#"{"agent":"tester"}"#, ToolEffect::Unsafe),
+        ("mcp__x__y", "{}", ToolEffect::Unsafe),
     ];
     let written = export(before, to);
-    let file = File {
+    let file = DefinitionFile {
         path: &written.file_name,
         relative: &written.file_name,
         format: Some(to),
-        scope: Scope::User,
+        scope: DefinitionScope::User,
         bytes: written.text.as_bytes(),
     };
     let Some(after) = read(file).remove(0).definition else { return };
@@ -320,7 +326,7 @@ fn gives_no_more(before: &Definition, to: Format) {
     let root = Grant::root(CALLS.iter().map(|(tool, ..)| (*tool).to_owned()), 3);
     for (tool, arguments, effect) in CALLS {
         let allowed = |d: &Definition| {
-            let call = Call { tool, effect: *effect, arguments, workspace: "" };
+            let call = RequestedCall { tool, effect: *effect, arguments, workspace: "" };
             root.narrow(&d.rights).decide(call) == Decision::Allow
         };
         // A format without a tool list can at most say that an agent is read-only.
@@ -341,11 +347,11 @@ fn round_trip(mut definition: Definition) {
     }
     definition.rights.rules.clear();
     let written = export(&definition, Format::Native);
-    let file = File {
+    let file = DefinitionFile {
         path: &written.file_name,
         relative: &written.file_name,
         format: Some(Format::Native),
-        scope: Scope::User,
+        scope: DefinitionScope::User,
         bytes: written.text.as_bytes(),
     };
     let Some(mut back) = read(file).remove(0).definition else {
@@ -378,11 +384,11 @@ fn lists_and_commas(rng: &mut Rng) {
     let entries: Vec<&str> = (0..rng.usize(1..6)).map(|_| ENTRIES[rng.usize(..ENTRIES.len())]).collect();
     let rights = |tools: &str| -> Rights {
         let text = format!("---\nname: a\ndescription: d\ntools: {tools}\n---\nBody\n");
-        let file = File {
+        let file = DefinitionFile {
             path: "a.md",
             relative: "a.md",
             format: Some(Format::Claude),
-            scope: Scope::User,
+            scope: DefinitionScope::User,
             bytes: text.as_bytes(),
         };
         read(file).remove(0).definition.expect("entries that can be read").rights
@@ -422,7 +428,7 @@ fn narrows(pattern: &ToolPattern, text: &str) {
     let without = root.keep(&Rights { deny: vec![pattern.clone()], ..Rights::default() });
     for (tool, key) in [("read", "path"), ("bash", "command"), ("subagent", "agent")] {
         let arguments = serde_json::json!({ key: text }).to_string();
-        let call = Call { tool, effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+        let call = RequestedCall { tool, effect: ToolEffect::Unsafe, arguments: &arguments, workspace: "" };
         let is_allowed = |grant: &Grant| grant.decide(call) == Decision::Allow;
         assert!(!(is_allowed(&with) && is_allowed(&without)), "{pattern} gives and takes {tool} {text:?}");
     }

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use posse_definitions::places::Places;
-use posse_definitions::registry::Registry;
-use posse_definitions::trust::Trust;
+use posse_definitions::places::AgentPlaces;
+use posse_definitions::registry::AgentRegistry;
+use posse_definitions::trust::TrustPolicy;
 use rustix::time::{ClockId, clock_gettime};
 
 const FILES: usize = 2_000;
@@ -30,8 +30,8 @@ fn main() -> ExitCode {
     }
     let user = rustix::process::geteuid().as_raw();
     let load = || {
-        let places = Places::find(&project, Some(&home), None, user);
-        Registry::load(places, posse_definitions::read, Trust::All)
+        let places = AgentPlaces::find(&project, Some(&home), None, user);
+        AgentRegistry::load(places, posse_definitions::read, TrustPolicy::All)
     };
     let ready = load().snapshot().agents().count();
     if ready < FILES {

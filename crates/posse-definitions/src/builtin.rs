@@ -1,8 +1,8 @@
 //! The built-in agents. They are files in our own format, read like any other, and serve as examples of it.
 
-use posse_core::definition::{Format, Scope};
+use posse_core::definition::{DefinitionScope, Format};
 
-use crate::read::File;
+use crate::read::DefinitionFile;
 
 /// Placeholder below `## Context from Parent Analysis` of the `investigator`; a delegation with a context
 /// replaces it.
@@ -18,12 +18,12 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Lists the built-in agent files.
-pub fn files() -> impl Iterator<Item = File<'static>> {
-    FILES.iter().map(|(name, text)| File {
+pub fn files() -> impl Iterator<Item = DefinitionFile<'static>> {
+    FILES.iter().map(|(name, text)| DefinitionFile {
         path: "built-in",
         relative: name,
         format: Some(Format::Native),
-        scope: Scope::BuiltIn,
+        scope: DefinitionScope::BuiltIn,
         bytes: text.as_bytes(),
     })
 }

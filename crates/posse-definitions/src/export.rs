@@ -2,23 +2,23 @@
 //! cannot express the rights exactly gets fewer rights.
 
 use posse_core::agent::Effort;
-use posse_core::definition::{Approval, DefinedLimits, Definition, Format, Isolation, TOOLS, TaskIn};
-use posse_core::grant::{Access, Verdict};
+use posse_core::definition::{ApprovalSetting, DefinedLimits, Definition, Format, Isolation, TOOLS, TaskIn};
+use posse_core::grant::{AccessLevel, RuleVerdict};
 use posse_core::pattern::ToolPattern;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::formats::{copilot, each_once};
 use crate::frontmatter::shown;
-use crate::node::{Entry, Node};
+use crate::node::{YamlEntry, YamlNode};
 use crate::schema::{
-    self, AccessWord, AgentFile, ApprovalWord, Budget, EffortWord, IsolationWord, Names, NetworkWord,
+    self, AccessWord, AgentFile, ApprovalWord, BudgetField, EffortWord, IsolationWord, NameList, NetworkWord,
     TaskInWord,
 };
 
 /// An exported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Export {
+pub struct ExportedFile {
     pub file_name: String,
     pub text: String,
     /// The settings that the file lacks, in words.
@@ -29,10 +29,10 @@ pub struct Export {
 }
 
 /// Exports a definition in the given format.
-pub fn export(definition: &Definition, to: Format) -> Export {
+pub fn export(definition: &Definition, to: Format) -> ExportedFile {
     use Format::{Acai, Copilot, Factory, Gemini, OpenHands, Pi};
-    let rights = Flat::of(definition);
-    let mut out = Out { d: definition, rights, keys: Vec::new(), lost: Vec::new(), excess: None };
+    let rights = FlatRights::of(definition);
+    let mut out = ExportWriter { d: definition, rights, keys: Vec::new(), lost: Vec::new(), excess: None };
     if to != Format::Native {
         out.rights.keep_known(to);
         out.rights.keep_from_writing(definition);
@@ -44,7 +44,7 @@ pub fn export(definition: &Definition, to: Format) -> Export {
     }
     let says_read_only =
         matches!(to, Format::Native | Format::Claude | Format::Codex | Format::Qwen | Format::Cursor);
-    if definition.rights.access == Access::ReadOnly && !says_read_only {
+    if definition.rights.access == AccessLevel::ReadOnly && !says_read_only {
         out.rights.keep_reading();
     }
     if matches!(to, Acai | Gemini | Copilot | OpenHands | Pi | Factory) {
@@ -62,29 +62,29 @@ pub fn export(definition: &Definition, to: Format) -> Export {
         other => {
             other_keys(&mut out, other);
             let suffix = if other == Format::Copilot { ".agent.md" } else { ".md" };
-            (format!("{}{suffix}", definition.name), markdown(&Keys(&out.keys), &definition.prompt))
+            (format!("{}{suffix}", definition.name), markdown(&OrderedKeys(&out.keys), &definition.prompt))
         }
     };
     let mut lost = out.lost;
     lost.extend(out.rights.notes.iter().cloned());
     lost.extend(unsaid(definition, to));
-    Export { file_name, text, lost, excess: out.excess }
+    ExportedFile { file_name, text, lost, excess: out.excess }
 }
 
 /// The file being written.
-struct Out<'a> {
+struct ExportWriter<'a> {
     d: &'a Definition,
-    rights: Flat,
-    keys: Vec<(&'static str, Node)>,
+    rights: FlatRights,
+    keys: Vec<(&'static str, YamlNode)>,
     lost: Vec<String>,
     excess: Option<String>,
 }
 
-impl Out<'_> {
+impl ExportWriter<'_> {
     /// Returns whether the definition restricts anything, for formats that cannot express how.
     fn is_restricted(&self) -> bool {
         let rights = &self.d.rights;
-        rights.access == Access::ReadOnly
+        rights.access == AccessLevel::ReadOnly
             || rights.write_paths.is_some()
             || rights.read_roots.is_some()
             || rights.network.is_some()
@@ -93,7 +93,7 @@ impl Out<'_> {
     }
 
     fn put(&mut self, key: &'static str, value: impl Into<Value>) {
-        self.keys.push((key, Node::from(value.into())));
+        self.keys.push((key, YamlNode::from(value.into())));
     }
 
     fn put_some<V: Into<Value>>(&mut self, key: &'static str, value: Option<V>) {
@@ -110,7 +110,7 @@ impl Out<'_> {
 }
 
 /// Rights as plain lists, for formats without ordered rules. Never more than the definition grants.
-struct Flat {
+struct FlatRights {
     tools: Option<Vec<ToolPattern>>,
     deny: Vec<ToolPattern>,
     notes: Vec<String>,
@@ -134,21 +134,23 @@ const KNOWN: &[&str] = &[
     "todo_write",
 ];
 
-impl Flat {
+impl FlatRights {
     fn of(d: &Definition) -> Self {
         let (tools, deny) = (d.rights.tools.clone(), d.rights.deny.clone());
         let mut flat = Self { tools, deny, notes: Vec::new(), beyond_rules: false };
-        let takes_all = |rule: &posse_core::grant::Rule| {
-            rule.verdict != Verdict::Allow && rule.pattern.name() == "*" && rule.pattern.argument().is_none()
+        let takes_all = |rule: &posse_core::grant::GrantRule| {
+            rule.verdict != RuleVerdict::Allow
+                && rule.pattern.name() == "*"
+                && rule.pattern.argument().is_none()
         };
         let from = d.rights.rules.iter().rposition(takes_all);
         let after = &d.rights.rules[from.map_or(0, |at| at + 1)..];
         let allowed: Vec<ToolPattern> = after
             .iter()
-            .filter(|rule| rule.verdict == Verdict::Allow)
+            .filter(|rule| rule.verdict == RuleVerdict::Allow)
             .map(|rule| rule.pattern.clone())
             .collect();
-        for rule in after.iter().filter(|rule| rule.verdict != Verdict::Allow) {
+        for rule in after.iter().filter(|rule| rule.verdict != RuleVerdict::Allow) {
             if !flat.deny.contains(&rule.pattern) {
                 flat.deny.push(rule.pattern.clone());
             }
@@ -165,7 +167,7 @@ impl Flat {
             };
             flat.tools = Some(allowed.into_iter().filter(kept).collect());
         }
-        if d.rights.rules.iter().any(|rule| rule.verdict == Verdict::Ask) {
+        if d.rights.rules.iter().any(|rule| rule.verdict == RuleVerdict::Ask) {
             flat.notes.push("asking a person before some calls: they are refused instead".to_owned());
         }
         flat
@@ -339,10 +341,10 @@ impl Flat {
     }
 }
 
-fn native(out: &mut Out<'_>) -> String {
+fn native(out: &mut ExportWriter<'_>) -> String {
     let d = out.d;
     let limits = &d.limits;
-    let budget = Budget {
+    let budget = BudgetField {
         max_cost_usd: limits.cost_micros.map(|micros| micros as f64 / 1e6),
         max_input_tokens: limits.input_tokens,
         max_output_tokens: limits.output_tokens,
@@ -354,8 +356,8 @@ fn native(out: &mut Out<'_>) -> String {
         description: d.description.clone(),
         model: d.model.candidates.first().cloned(),
         fallback_models: (d.model.candidates.len() > 1).then(|| d.model.candidates[1..].to_vec()),
-        tools: out.rights.tools.as_deref().map(|tools| Names::List(texts(tools))),
-        disallowed_tools: (!out.rights.deny.is_empty()).then(|| Names::List(texts(&out.rights.deny))),
+        tools: out.rights.tools.as_deref().map(|tools| NameList::List(texts(tools))),
+        disallowed_tools: (!out.rights.deny.is_empty()).then(|| NameList::List(texts(&out.rights.deny))),
         effort: d.model.effort.map(|effort| match effort {
             Effort::Low => EffortWord::Low,
             Effort::Medium => EffortWord::Medium,
@@ -369,18 +371,18 @@ fn native(out: &mut Out<'_>) -> String {
         budget: has_budget.then_some(budget),
         extends: d.extends.as_ref().map(ToString::to_string),
         system_prompt_append: d.prompt_append.clone(),
-        write_paths: d.rights.write_paths.clone().map(Names::List),
-        read_roots: d.rights.read_roots.clone().map(Names::List),
+        write_paths: d.rights.write_paths.clone().map(NameList::List),
+        read_roots: d.rights.read_roots.clone().map(NameList::List),
         network: d.rights.network.as_ref().map(|network| match network.is_none() {
-            true => schema::Network::Word(NetworkWord::None),
-            false => schema::Network::Hosts(Names::List(network.clone().into())),
+            true => schema::NetworkField::Word(NetworkWord::None),
+            false => schema::NetworkField::Hosts(NameList::List(network.clone().into())),
         }),
         approval: d.approval.map(|approval| match approval {
-            Approval::Ask => ApprovalWord::Ask,
-            Approval::Deny => ApprovalWord::Deny,
-            Approval::Auto => ApprovalWord::Auto,
+            ApprovalSetting::Ask => ApprovalWord::Ask,
+            ApprovalSetting::Deny => ApprovalWord::Deny,
+            ApprovalSetting::Auto => ApprovalWord::Auto,
         }),
-        access: (d.rights.access == Access::ReadOnly).then_some(AccessWord::ReadOnly),
+        access: (d.rights.access == AccessLevel::ReadOnly).then_some(AccessWord::ReadOnly),
         output_schema: d
             .output_schema
             .as_ref()
@@ -388,7 +390,7 @@ fn native(out: &mut Out<'_>) -> String {
             .map(|schema| schema.clone().into_iter().collect()),
         verify: (!d.verify.is_empty()).then(|| d.verify.clone()),
         mcp_servers: (!d.mcp_servers.is_empty()).then(|| d.mcp_servers.clone()),
-        skills: (!d.skills.is_empty()).then(|| Names::List(d.skills.clone())),
+        skills: (!d.skills.is_empty()).then(|| NameList::List(d.skills.clone())),
         color: d.color.clone(),
         background: d.mode.background.then_some(true),
         hidden: d.mode.hidden.then_some(true),
@@ -401,7 +403,7 @@ fn native(out: &mut Out<'_>) -> String {
     markdown(&file, &d.prompt)
 }
 
-fn codex(out: &mut Out<'_>) -> String {
+fn codex(out: &mut ExportWriter<'_>) -> String {
     let d = out.d;
     out.put("name", d.name.as_str());
     out.put("description", d.description.as_str());
@@ -414,9 +416,9 @@ fn codex(out: &mut Out<'_>) -> String {
         out.put("sandbox_mode", "read-only");
     }
     match d.approval {
-        Some(Approval::Deny) => out.put("approval_policy", "never"),
-        Some(Approval::Ask) => out.put("approval_policy", "on-request"),
-        Some(Approval::Auto) | None => {}
+        Some(ApprovalSetting::Deny) => out.put("approval_policy", "never"),
+        Some(ApprovalSetting::Ask) => out.put("approval_policy", "on-request"),
+        Some(ApprovalSetting::Auto) | None => {}
     }
     out.put("developer_instructions", d.prompt.as_str());
     let wants_servers = |tools: &Vec<ToolPattern>| tools.iter().any(|pattern| pattern.name().contains('*'));
@@ -431,7 +433,7 @@ fn codex(out: &mut Out<'_>) -> String {
         out.put("mcp_servers", servers);
     }
     no_tools(out);
-    toml::to_string(&Keys(&out.keys)).unwrap_or_default()
+    toml::to_string(&OrderedKeys(&out.keys)).unwrap_or_default()
 }
 
 fn has_null(value: &Value) -> bool {
@@ -444,7 +446,7 @@ fn has_null(value: &Value) -> bool {
 }
 
 /// Writes the keys of every Markdown format except our own. Each arm lists the keys of one format.
-fn other_keys(out: &mut Out<'_>, to: Format) {
+fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
     let d = out.d;
     if !matches!(to, Format::Opencode | Format::Copilot) {
         out.put("name", d.name.as_str());
@@ -501,7 +503,7 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
             only_tools(out, openhands_tool);
             out.put_some("max_iteration_per_run", d.limits.turns);
             out.put_some("max_budget_per_run", d.limits.cost_micros.map(|micros| micros as f64 / 1e6));
-            if d.approval == Some(Approval::Ask) {
+            if d.approval == Some(ApprovalSetting::Ask) {
                 out.put("permission_mode", "always_confirm");
             }
             mcp_servers(out, "mcp_servers");
@@ -534,7 +536,7 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
     }
 }
 
-fn claude(out: &mut Out<'_>) {
+fn claude(out: &mut ExportWriter<'_>) {
     let d = out.d;
     model(out, &["anthropic"]);
     lists(out, "disallowedTools", claude_tool);
@@ -555,7 +557,7 @@ fn claude(out: &mut Out<'_>) {
     out.put_some("color", d.color.clone());
 }
 
-fn opencode(out: &mut Out<'_>) {
+fn opencode(out: &mut ExportWriter<'_>) {
     let d = out.d;
     out.put("mode", "subagent");
     if let Some(reference) = d.model.candidates.first() {
@@ -587,12 +589,12 @@ fn opencode(out: &mut Out<'_>) {
     }
 }
 
-fn permission(out: &mut Out<'_>) -> Permission {
+fn permission(out: &mut ExportWriter<'_>) -> OpencodePermission {
     let rights = &out.d.rights;
-    let mut permission = Permission::default();
+    let mut permission = OpencodePermission::default();
     let as_written = !rights.rules.is_empty()
         && rights.tools.is_none()
-        && rights.access == Access::Whole
+        && rights.access == AccessLevel::Whole
         && !out.rights.beyond_rules;
     let deny = if as_written {
         // opencode's own rule syntax loses nothing.
@@ -601,21 +603,21 @@ fn permission(out: &mut Out<'_>) -> Permission {
         &rights.deny
     } else {
         if let Some(tools) = &out.rights.tools {
-            permission.add("*", None, Verdict::Deny);
+            permission.add("*", None, RuleVerdict::Deny);
             tools.iter().for_each(|pattern| permission.allow(pattern));
         }
         &out.rights.deny
     };
-    deny.iter().for_each(|pattern| permission.rule(pattern, Verdict::Deny));
+    deny.iter().for_each(|pattern| permission.rule(pattern, RuleVerdict::Deny));
     permission
 }
 
 /// opencode's rules: a key, then its patterns in order.
 #[derive(Default)]
-struct Permission(Vec<(String, Vec<(String, Verdict)>)>);
+struct OpencodePermission(Vec<(String, Vec<(String, RuleVerdict)>)>);
 
-impl Permission {
-    fn rule(&mut self, pattern: &ToolPattern, verdict: Verdict) {
+impl OpencodePermission {
+    fn rule(&mut self, pattern: &ToolPattern, verdict: RuleVerdict) {
         let key = match pattern.name() {
             "write" => "edit",
             "subagent" => "task",
@@ -633,13 +635,13 @@ impl Permission {
 
     fn allow(&mut self, pattern: &ToolPattern) {
         if pattern.argument().is_some() && !self.0.iter().any(|(key, _)| key == pattern.name()) {
-            self.rule(&ToolPattern::tool(pattern.name()), Verdict::Deny);
+            self.rule(&ToolPattern::tool(pattern.name()), RuleVerdict::Deny);
         }
-        self.rule(pattern, Verdict::Allow);
+        self.rule(pattern, RuleVerdict::Allow);
     }
 
     /// Adds a rule. The last rule wins, so a repeated key moves to the end.
-    fn add(&mut self, key: &str, argument: Option<&str>, verdict: Verdict) {
+    fn add(&mut self, key: &str, argument: Option<&str>, verdict: RuleVerdict) {
         let mut rules = match self.0.iter().position(|(known, _)| known == key) {
             Some(at) => self.0.remove(at).1,
             None => Vec::new(),
@@ -654,28 +656,28 @@ impl Permission {
         self.0.push((key.to_owned(), rules));
     }
 
-    fn node(&self) -> Node {
-        let word = |verdict: Verdict| match verdict {
-            Verdict::Allow => "allow",
-            Verdict::Ask => "ask",
-            Verdict::Deny => "deny",
+    fn node(&self) -> YamlNode {
+        let word = |verdict: RuleVerdict| match verdict {
+            RuleVerdict::Allow => "allow",
+            RuleVerdict::Ask => "ask",
+            RuleVerdict::Deny => "deny",
         };
-        let entry = |key: &str, value: Node| Entry { key: key.to_owned(), line: 0, value };
-        let rules = |rules: &[(String, Verdict)]| match rules {
-            [(argument, verdict)] if argument == "*" => Node::Text(word(*verdict).to_owned()),
-            several => Node::Map(
+        let entry = |key: &str, value: YamlNode| YamlEntry { key: key.to_owned(), line: 0, value };
+        let rules = |rules: &[(String, RuleVerdict)]| match rules {
+            [(argument, verdict)] if argument == "*" => YamlNode::Text(word(*verdict).to_owned()),
+            several => YamlNode::Map(
                 several
                     .iter()
-                    .map(|(argument, verdict)| entry(argument, Node::Text(word(*verdict).to_owned())))
+                    .map(|(argument, verdict)| entry(argument, YamlNode::Text(word(*verdict).to_owned())))
                     .collect(),
             ),
         };
-        Node::Map(self.0.iter().map(|(key, patterns)| entry(key, rules(patterns))).collect())
+        YamlNode::Map(self.0.iter().map(|(key, patterns)| entry(key, rules(patterns))).collect())
     }
 }
 
 /// Writes the first model if the target format can name it.
-fn model(out: &mut Out<'_>, providers: &[&str]) {
+fn model(out: &mut ExportWriter<'_>, providers: &[&str]) {
     let candidates = &out.d.model.candidates;
     let Some(first) = candidates.first() else { return };
     match first.split_once(':') {
@@ -689,7 +691,7 @@ fn model(out: &mut Out<'_>, providers: &[&str]) {
     }
 }
 
-fn copilot_models(out: &mut Out<'_>) {
+fn copilot_models(out: &mut ExportWriter<'_>) {
     let names: Vec<&str> = out
         .d
         .model
@@ -709,7 +711,7 @@ fn temperature(d: &Definition) -> Option<f64> {
     d.model.temperature.and_then(|number| number.to_string().parse().ok())
 }
 
-fn mcp_servers(out: &mut Out<'_>, key: &'static str) {
+fn mcp_servers(out: &mut ExportWriter<'_>, key: &'static str) {
     if !out.d.mcp_servers.is_empty() {
         let servers: serde_json::Map<String, Value> = out.d.mcp_servers.clone().into_iter().collect();
         out.put(key, servers);
@@ -718,16 +720,16 @@ fn mcp_servers(out: &mut Out<'_>, key: &'static str) {
 
 fn mode(d: &Definition, plan: &'static str, auto: &'static str, ask: &'static str) -> Option<&'static str> {
     match (d.rights.access, d.approval) {
-        (Access::ReadOnly, _) => Some(plan),
-        (Access::Whole, Some(Approval::Auto)) => Some(auto),
-        (Access::Whole, Some(Approval::Ask)) => Some(ask),
-        (Access::Whole, Some(Approval::Deny)) => Some("dontAsk"),
-        (Access::Whole, None) => None,
+        (AccessLevel::ReadOnly, _) => Some(plan),
+        (AccessLevel::Whole, Some(ApprovalSetting::Auto)) => Some(auto),
+        (AccessLevel::Whole, Some(ApprovalSetting::Ask)) => Some(ask),
+        (AccessLevel::Whole, Some(ApprovalSetting::Deny)) => Some("dontAsk"),
+        (AccessLevel::Whole, None) => None,
     }
 }
 
 /// Writes the allow and deny lists, for formats that have both.
-fn lists(out: &mut Out<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -> String) {
+fn lists(out: &mut ExportWriter<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -> String) {
     if let Some(tools) = &out.rights.tools {
         let tools: Vec<String> = tools.iter().map(spelling).collect();
         out.put("tools", tools);
@@ -739,13 +741,13 @@ fn lists(out: &mut Out<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -
 }
 
 /// Reports the lost tool lists, for formats that have none.
-fn no_tools(out: &mut Out<'_>) {
+fn no_tools(out: &mut ExportWriter<'_>) {
     if out.rights.tools.is_some() || !out.rights.deny.is_empty() {
         out.lost.push("which tools it may use".to_owned());
     }
 }
 
-fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
+fn only_tools(out: &mut ExportWriter<'_>, spelling: fn(&ToolPattern) -> String) {
     if let Some(tools) = &out.rights.tools {
         let mut tools: Vec<String> = tools.iter().map(spelling).collect();
         tools.dedup();
@@ -754,7 +756,7 @@ fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
 }
 
 /// Writes the tools as one comma-separated text.
-fn listed_with_commas(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
+fn listed_with_commas(out: &mut ExportWriter<'_>, spelling: fn(&ToolPattern) -> String) {
     if let Some(tools) = &out.rights.tools {
         let tools: Vec<String> = tools.iter().map(spelling).collect();
         out.put("tools", tools.join(", "));
@@ -763,7 +765,7 @@ fn listed_with_commas(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
 }
 
 /// Reports an empty list as excess, for formats that read it as no list and grant all tools.
-fn refuse_if_empty(out: &mut Out<'_>) {
+fn refuse_if_empty(out: &mut ExportWriter<'_>) {
     if out.rights.tools.as_ref().is_some_and(Vec::is_empty) {
         out.excess = Some(
             "an empty list of tools is read as no list there, so the agent would have all tools".to_owned(),
@@ -943,9 +945,9 @@ fn markdown(keys: &impl Serialize, prompt: &str) -> String {
 }
 
 /// Keys in insertion order.
-struct Keys<'a>(&'a [(&'static str, Node)]);
+struct OrderedKeys<'a>(&'a [(&'static str, YamlNode)]);
 
-impl Serialize for Keys<'_> {
+impl Serialize for OrderedKeys<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }

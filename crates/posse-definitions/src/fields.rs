@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use posse_core::definition::{Fate, Field, Remark, Severity};
+use posse_core::definition::{FieldFate, FieldReport, Remark, RemarkSeverity};
 use posse_core::text::{prefix, visible};
 use posse_messages::{LocalizedText, localized};
 use serde_json::Value;
 
 use crate::frontmatter::{error, shown, warning};
-use crate::node::{Entry, Node};
+use crate::node::{YamlEntry, YamlNode};
 
 /// Keys that restrict rights. An unreadable value is an error, so that it cannot turn into "everything".
 const RIGHTS: &[&str] = &[
@@ -46,9 +46,9 @@ pub fn is_right(key: &str) -> bool {
 const LIST_MAX: usize = 512;
 
 /// The keys of a file, and what became of each.
-pub struct Fields {
-    entries: Vec<Entry>,
-    fates: Vec<Option<Fate>>,
+pub struct FieldReader {
+    entries: Vec<YamlEntry>,
+    fates: Vec<Option<FieldFate>>,
     /// Every key requested so far: the keys of the format.
     asked: Vec<&'static str>,
     extra: BTreeMap<String, Value>,
@@ -60,15 +60,15 @@ pub struct Fields {
 pub type Word<T> = (&'static str, T, fn() -> LocalizedText);
 
 /// The report on all keys, after a format has read its own.
-pub struct Report {
-    pub fields: Vec<Field>,
+pub struct KeyReport {
+    pub fields: Vec<FieldReport>,
     pub remarks: Vec<Remark>,
     pub extra: BTreeMap<String, Value>,
 }
 
-impl Fields {
+impl FieldReader {
     /// Creates fields from parsed entries and the remarks so far.
-    pub fn new(entries: Vec<Entry>, remarks: Vec<Remark>) -> Self {
+    pub fn new(entries: Vec<YamlEntry>, remarks: Vec<Remark>) -> Self {
         let fates = vec![None; entries.len()];
         Self { entries, fates, asked: Vec::new(), extra: BTreeMap::new(), remarks }
     }
@@ -84,11 +84,11 @@ impl Fields {
     }
 
     /// Takes a value of any type; an empty one counts as missing.
-    pub fn value(&mut self, key: &'static str) -> Option<Node> {
+    pub fn value(&mut self, key: &'static str) -> Option<YamlNode> {
         let at = self.find(key)?;
-        self.fates[at] = Some(Fate::Honoured);
+        self.fates[at] = Some(FieldFate::Honoured);
         match &self.entries[at].value {
-            Node::Null => {
+            YamlNode::Null => {
                 let allowed =
                     if key == "tools" { localized!("allowed-tools") } else { localized!("allowed-value") };
                 self.reject(key, &localized!("kind-empty"), &allowed);
@@ -101,7 +101,7 @@ impl Fields {
     /// Takes a text.
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         match self.value(key)? {
-            Node::Text(text) => Some(text),
+            YamlNode::Text(text) => Some(text),
             other => self.refuse(key, &other.kind(), &localized!("allowed-text")),
         }
     }
@@ -109,15 +109,15 @@ impl Fields {
     /// Takes a list of texts, or one comma-separated text. Commas inside parentheses do not separate.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = match self.value(key)? {
-            Node::Text(text) if text.trim().is_empty() => {
+            YamlNode::Text(text) if text.trim().is_empty() => {
                 return self.refuse(key, &localized!("found-empty-text"), &localized!("allowed-list"));
             }
-            Node::Text(text) => commas(&text),
-            Node::List(items) => {
+            YamlNode::Text(text) => commas(&text),
+            YamlNode::List(items) => {
                 let mut texts = Vec::with_capacity(items.len().min(LIST_MAX));
                 for item in items {
                     match item {
-                        Node::Text(text) => texts.push(text.trim().to_owned()),
+                        YamlNode::Text(text) => texts.push(text.trim().to_owned()),
                         other => {
                             let found = localized!("found-list-with", kind = other.kind());
                             return self.refuse(key, &found, &localized!("allowed-texts"));
@@ -154,7 +154,7 @@ impl Fields {
     /// Takes a Boolean.
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         match self.value(key)? {
-            Node::Bool(flag) => Some(flag),
+            YamlNode::Bool(flag) => Some(flag),
             other => self.refuse(key, &other.kind(), &localized!("kind-flag")),
         }
     }
@@ -163,7 +163,7 @@ impl Fields {
     pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
         let allowed = || localized!("allowed-number", least = range.start(), most = range.end());
         match self.value(key)? {
-            Node::Number(number) => match number.as_f64().filter(|number| range.contains(number)) {
+            YamlNode::Number(number) => match number.as_f64().filter(|number| range.contains(number)) {
                 Some(number) => Some(number),
                 None => self.refuse(key, &number.to_string().into(), &allowed()),
             },
@@ -175,7 +175,7 @@ impl Fields {
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let allowed = || localized!("allowed-whole", least = range.start(), most = range.end());
         match self.value(key)? {
-            Node::Number(number) => match number.as_u64().filter(|number| range.contains(number)) {
+            YamlNode::Number(number) => match number.as_u64().filter(|number| range.contains(number)) {
                 Some(number) => Some(number),
                 None => self.refuse(key, &number.to_string().into(), &allowed()),
             },
@@ -184,21 +184,21 @@ impl Fields {
     }
 
     /// Takes a map.
-    pub fn map(&mut self, key: &'static str) -> Option<Vec<Entry>> {
+    pub fn map(&mut self, key: &'static str) -> Option<Vec<YamlEntry>> {
         match self.value(key)? {
-            Node::Map(entries) => Some(entries),
+            YamlNode::Map(entries) => Some(entries),
             other => self.refuse(key, &other.kind(), &localized!("kind-map")),
         }
     }
 
     /// Takes a map as nested fields: `budget.max_cost_usd`. Pass them to `give_back` afterwards.
-    pub fn inner(&mut self, key: &'static str) -> Option<Fields> {
+    pub fn inner(&mut self, key: &'static str) -> Option<FieldReader> {
         let entries = self.map(key)?;
-        Some(Fields::new(entries, Vec::new()))
+        Some(FieldReader::new(entries, Vec::new()))
     }
 
     /// Merges the remarks of nested fields and reports their unknown keys.
-    pub fn give_back(&mut self, key: &'static str, inner: Fields) {
+    pub fn give_back(&mut self, key: &'static str, inner: FieldReader) {
         let unknown: Vec<(String, u32)> = inner
             .entries
             .iter()
@@ -219,7 +219,7 @@ impl Fields {
     /// Takes one of the given words.
     pub fn word<T: Copy>(&mut self, key: &'static str, words: &[Word<T>]) -> Option<T> {
         let text = match self.value(key)? {
-            Node::Text(text) => text,
+            YamlNode::Text(text) => text,
             other => return self.refuse(key, &other.kind(), &listed(words)),
         };
         match words.iter().find(|(word, ..)| *word == text.trim()) {
@@ -236,28 +236,28 @@ impl Fields {
 
     /// Records that a taken value was mapped to something else.
     pub fn mapped(&mut self, key: &'static str, into: impl Into<LocalizedText>) {
-        self.mark(key, Fate::Mapped(into.into()));
+        self.mark(key, FieldFate::Mapped(into.into()));
     }
 
     /// Records that a taken value is kept in the definition but has no effect.
     pub fn unused(&mut self, key: &'static str, why: impl Into<LocalizedText>) {
-        self.mark(key, Fate::Ignored(why.into()));
+        self.mark(key, FieldFate::Ignored(why.into()));
     }
 
     /// Ignores a key of the format that Posse does not support, and keeps its value beside the definition.
     pub fn ignore(&mut self, key: &'static str, why: impl FnOnce() -> LocalizedText) {
         if let Some(at) = self.find(key) {
-            self.fates[at] = Some(Fate::Ignored(why()));
+            self.fates[at] = Some(FieldFate::Ignored(why()));
             self.keep(at);
         }
     }
 
     /// Records that a taken value is invalid: an error for a right, otherwise a warning.
     pub fn reject(&mut self, key: &'static str, found: &LocalizedText, allowed: &LocalizedText) {
-        let severity = if RIGHTS.contains(&key) { Severity::Error } else { Severity::Warning };
+        let severity = if RIGHTS.contains(&key) { RemarkSeverity::Error } else { RemarkSeverity::Warning };
         let text = localized!("field-rejected", key, found, allowed);
         self.remarks.push(Remark { severity, text, line: self.line_of(key), hint: None });
-        self.mark(key, Fate::Ignored(localized!("field-can-be", allowed)));
+        self.mark(key, FieldFate::Ignored(localized!("field-can-be", allowed)));
         if let Some(at) = self.find(key) {
             self.keep(at);
         }
@@ -284,7 +284,7 @@ impl Fields {
     pub fn fail(&mut self, key: &'static str, text: impl Into<LocalizedText>, hint: Option<&LocalizedText>) {
         let line = self.line_of(key);
         self.remarks.push(error(text, line, hint));
-        self.mark(key, Fate::Ignored(localized!("field-is-reason")));
+        self.mark(key, FieldFate::Ignored(localized!("field-is-reason")));
     }
 
     /// Takes every key not requested so far, with its value.
@@ -292,7 +292,7 @@ impl Fields {
         let mut taken = Vec::new();
         for (entry, fate) in self.entries.iter().zip(&mut self.fates) {
             if fate.is_none() {
-                *fate = Some(Fate::Mapped(into()));
+                *fate = Some(FieldFate::Mapped(into()));
                 taken.push((entry.key.clone(), entry.value.to_json()));
             }
         }
@@ -300,20 +300,20 @@ impl Fields {
     }
 
     /// Reports the unknown keys and returns the report.
-    pub fn finish(mut self) -> Report {
+    pub fn finish(mut self) -> KeyReport {
         for at in 0..self.entries.len() {
             if self.fates[at].is_none() {
                 self.unknown(at);
             }
         }
-        let fates = self.fates.into_iter().map(|fate| fate.unwrap_or(Fate::Honoured));
+        let fates = self.fates.into_iter().map(|fate| fate.unwrap_or(FieldFate::Honoured));
         let fields = self
             .entries
             .into_iter()
             .zip(fates)
-            .map(|(entry, fate)| Field { key: visible(prefix(&entry.key, 128)).into_owned(), fate });
+            .map(|(entry, fate)| FieldReport { key: visible(prefix(&entry.key, 128)).into_owned(), fate });
         self.remarks.sort_by_key(|remark| remark.line);
-        Report { fields: fields.collect(), remarks: self.remarks, extra: self.extra }
+        KeyReport { fields: fields.collect(), remarks: self.remarks, extra: self.extra }
     }
 
     fn unknown(&mut self, at: usize) {
@@ -330,7 +330,7 @@ impl Fields {
             let hint = near.map(|near| localized!("did-you-mean", name = near));
             self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_ref()));
         }
-        self.fates[at] = Some(Fate::Ignored(why));
+        self.fates[at] = Some(FieldFate::Ignored(why));
         self.keep(at);
     }
 
@@ -353,7 +353,7 @@ impl Fields {
     }
 
     fn respelled(&self, key: &str) -> Option<usize> {
-        let same = |entry: &Entry| plain(&entry.key) == plain(key);
+        let same = |entry: &YamlEntry| plain(&entry.key) == plain(key);
         let at = RIGHTS.contains(&key).then(|| self.entries.iter().position(same))??;
         // Another key of the format may have this spelling.
         let own = self.asked.iter().any(|asked| *asked == self.entries[at].key);
@@ -364,7 +364,7 @@ impl Fields {
         self.line(key).or_else(|| self.respelled(key).map(|at| self.entries[at].line))
     }
 
-    fn mark(&mut self, key: &'static str, fate: Fate) {
+    fn mark(&mut self, key: &'static str, fate: FieldFate) {
         if let Some(at) = self.find(key) {
             self.fates[at] = Some(fate);
         }

@@ -22,15 +22,15 @@ use posse_core::pattern::ToolPattern;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_messages::{LocalizedText, localized};
 
-use crate::fields::{Fields, Word};
+use crate::fields::{FieldReader, Word};
 use crate::frontmatter::shown;
 use crate::model_names;
-use crate::node::Node;
+use crate::node::YamlNode;
 
 pub use gemini::remote;
 
 /// Fills a definition from the keys of its file. The prompt is already the body.
-pub fn apply(format: Format, f: &mut Fields, d: &mut Definition) {
+pub fn apply(format: Format, f: &mut FieldReader, d: &mut Definition) {
     match format {
         Format::Native => native::apply(f, d),
         Format::Acai => acai::apply(f, d),
@@ -76,7 +76,7 @@ const TURNS_MAX: u64 = 10_000;
 const DAY_S: u64 = 86_400;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum FieldNeed {
     /// Required, with at most 1,024 characters.
     Strict,
     /// Required.
@@ -84,12 +84,12 @@ enum Need {
     Optional,
 }
 
-fn description(f: &mut Fields, d: &mut Definition, need: Need) {
+fn description(f: &mut FieldReader, d: &mut Definition, need: FieldNeed) {
     let text = f.text("description").map(|text| text.trim().to_owned()).unwrap_or_default();
     let (characters, tokens) = (text.chars().count(), estimate_tokens(&text));
     if text.is_empty() {
         let missing = localized!("file-description-missing");
-        if need == Need::Optional {
+        if need == FieldNeed::Optional {
             f.warn("description", missing)
         } else {
             f.fail("description", missing, None)
@@ -97,7 +97,7 @@ fn description(f: &mut Fields, d: &mut Definition, need: Need) {
     } else if text.len() > DESCRIPTION_BYTES_MAX {
         let text = localized!("file-description-bytes", count = text.len(), most = DESCRIPTION_BYTES_MAX);
         f.fail("description", text, Some(&localized!("file-description-hint")));
-    } else if characters > DESCRIPTION_CHARS_MAX && need == Need::Strict {
+    } else if characters > DESCRIPTION_CHARS_MAX && need == FieldNeed::Strict {
         let text =
             localized!("file-description-characters", count = characters, most = DESCRIPTION_CHARS_MAX);
         f.fail("description", text, Some(&localized!("file-description-hint")));
@@ -116,7 +116,7 @@ fn as_written(entry: &str) -> Vec<String> {
 }
 
 /// Reads the allow list of tools; without the key the agent has all.
-fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
+fn tools(f: &mut FieldReader, d: &mut Definition, key: &'static str, spelling: Spelling) {
     let Some(entries) = f.tools(key) else { return };
     let (mut patterns, mut unreadable) = (Vec::new(), None);
     for entry in &entries {
@@ -145,7 +145,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
 }
 
 /// Reads the deny list of tools. An unreadable entry is an error, because ignoring it would grant the tool.
-fn denied(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
+fn denied(f: &mut FieldReader, d: &mut Definition, key: &'static str, spelling: Spelling) {
     let Some(entries) = f.tools(key) else { return };
     let mut patterns = Vec::new();
     for spelled in entries.iter().flat_map(|entry| spelling(entry)) {
@@ -186,13 +186,13 @@ fn joined(patterns: &[ToolPattern]) -> String {
 }
 
 /// Reads one model, or several in fallback order.
-fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
+fn model(f: &mut FieldReader, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
     let written = match f.value(key) {
         None => return,
-        Some(Node::Text(text)) => vec![text],
-        Some(Node::List(items)) => {
+        Some(YamlNode::Text(text)) => vec![text],
+        Some(YamlNode::List(items)) => {
             let texts = items.iter().filter_map(|item| match item {
-                Node::Text(text) => Some(text.clone()),
+                YamlNode::Text(text) => Some(text.clone()),
                 _ => None,
             });
             let texts: Vec<String> = texts.collect();
@@ -231,7 +231,7 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
 }
 
 /// Reads the models to try after the agent's own.
-fn fallback_models(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
+fn fallback_models(f: &mut FieldReader, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
     if d.model.candidates.is_empty() && f.has(key) {
         f.ignore(key, || localized!("fallback-unused"));
         f.warn(key, localized!("fallback-needs-model", key));
@@ -251,38 +251,38 @@ const EFFORTS: &[Word<Effort>] = &[
     ("xhigh", Effort::Max, || "effort `max`".into()),
 ];
 
-fn effort(f: &mut Fields, d: &mut Definition, key: &'static str) {
+fn effort(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
     if let Some(effort) = f.word(key, EFFORTS) {
         d.model.effort = Some(effort);
     }
 }
 
-fn temperature(f: &mut Fields, d: &mut Definition) {
+fn temperature(f: &mut FieldReader, d: &mut Definition) {
     // The value has few digits, and a request carries an `f32`.
     d.model.temperature = f.number("temperature", 0.0..=2.0).map(|number| number as f32);
 }
 
-fn turns(f: &mut Fields, d: &mut Definition, key: &'static str) {
+fn turns(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
     if let Some(turns) = f.whole(key, 1..=TURNS_MAX) {
         d.limits.turns = u32::try_from(turns).ok();
     }
 }
 
 /// Reads MCP servers; kept so that an export includes them.
-fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
+fn mcp_servers(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
     let mut servers = BTreeMap::new();
     match f.value(key) {
         None => return,
-        Some(Node::Map(entries)) => {
+        Some(YamlNode::Map(entries)) => {
             servers.extend(entries.iter().map(|e| (e.key.clone(), e.value.to_json())))
         }
-        Some(Node::List(items)) => {
+        Some(YamlNode::List(items)) => {
             for item in items {
                 match item {
-                    Node::Text(name) => {
+                    YamlNode::Text(name) => {
                         servers.insert(name, serde_json::Value::Null);
                     }
-                    Node::Map(entries) => {
+                    YamlNode::Map(entries) => {
                         servers.extend(entries.iter().map(|e| (e.key.clone(), e.value.to_json())));
                     }
                     other => {
@@ -300,21 +300,21 @@ fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
     d.mcp_servers.extend(servers);
 }
 
-fn skills(f: &mut Fields, d: &mut Definition) {
+fn skills(f: &mut FieldReader, d: &mut Definition) {
     if let Some(skills) = f.texts("skills") {
         d.skills = skills;
         f.unused("skills", no_skills());
     }
 }
 
-fn color(f: &mut Fields, d: &mut Definition) {
+fn color(f: &mut FieldReader, d: &mut Definition) {
     d.color = f.text("color");
     if d.color.is_some() {
         f.unused("color", localized!("no-colours"));
     }
 }
 
-fn background(f: &mut Fields, d: &mut Definition, key: &'static str) {
+fn background(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
     d.mode.background = f.flag(key).unwrap_or_default();
     if d.mode.background {
         f.unused(key, localized!("always-background"));

@@ -1,13 +1,13 @@
 //! Parses a file's bytes into keys and body. Bounded and total: any input gives keys or an error.
 
-use posse_core::definition::{Remark, Severity};
+use posse_core::definition::{Remark, RemarkSeverity};
 use posse_core::text::prefix;
 use posse_messages::{LocalizedText, localized};
 use serde_saphyr::Error;
 use toml::de::{DeTable, DeValue};
 
 use crate::fields::is_right;
-use crate::node::{Entry, Node};
+use crate::node::{YamlEntry, YamlNode};
 
 /// Maximum file size; a prompt of this size fills a context window.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
@@ -18,9 +18,9 @@ const KEYS_MAX: usize = 256;
 
 /// A parsed file before its format is known.
 #[derive(Debug, Default)]
-pub struct Document {
+pub struct FrontmatterDocument {
     /// The keys; `None` if the file has no frontmatter.
-    pub front: Option<Node>,
+    pub front: Option<YamlNode>,
     pub body: String,
     /// The line on which the body starts.
     pub body_line: u32,
@@ -29,12 +29,12 @@ pub struct Document {
 
 /// Creates an error remark.
 pub fn error(text: impl Into<LocalizedText>, line: Option<u32>, hint: Option<&LocalizedText>) -> Remark {
-    Remark { severity: Severity::Error, text: text.into(), line, hint: hint.cloned() }
+    Remark { severity: RemarkSeverity::Error, text: text.into(), line, hint: hint.cloned() }
 }
 
 /// Creates a warning remark.
 pub fn warning(text: impl Into<LocalizedText>, line: Option<u32>, hint: Option<&LocalizedText>) -> Remark {
-    Remark { severity: Severity::Warning, ..error(text, line, hint) }
+    Remark { severity: RemarkSeverity::Warning, ..error(text, line, hint) }
 }
 
 /// Quotes file text for a message: short and escaped.
@@ -76,7 +76,7 @@ fn line_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Parses a Markdown file: YAML between two `---` lines, then the prompt.
-pub fn markdown(text: &str) -> Document {
+pub fn markdown(text: &str) -> FrontmatterDocument {
     let Some((front, first_line, body, body_line)) = split(text) else {
         let unclosed = text.trim_start().lines().next().is_some_and(|line| line.trim_end() == "---");
         let remarks = if unclosed {
@@ -84,9 +84,10 @@ pub fn markdown(text: &str) -> Document {
         } else {
             Vec::new()
         };
-        return Document { front: None, body: text.trim().to_owned(), body_line: 1, remarks };
+        return FrontmatterDocument { front: None, body: text.trim().to_owned(), body_line: 1, remarks };
     };
-    let mut document = Document { front: None, body: body.trim().to_owned(), body_line, remarks: Vec::new() };
+    let mut document =
+        FrontmatterDocument { front: None, body: body.trim().to_owned(), body_line, remarks: Vec::new() };
     if front.len() > FRONT_BYTES_MAX {
         let text = localized!("front-bytes", bytes = front.len(), most = FRONT_BYTES_MAX);
         document.remarks.push(error(text, Some(1), Some(&localized!("front-bytes-hint"))));
@@ -120,17 +121,17 @@ fn split(text: &str) -> Option<(&str, u32, &str, u32)> {
 }
 
 /// Parses YAML, or line by line if it is invalid. `first_line` is the position of `front` in its file.
-fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
-    let nothing = || Node::Map(Vec::new());
+fn yaml_or_lines(front: &str, first_line: u32) -> (YamlNode, Vec<Remark>) {
+    let nothing = || YamlNode::Map(Vec::new());
     let failure = match yaml(front) {
         Ok(mut node) => {
             node.shift(first_line - 1);
             return match node {
-                Node::Null => (nothing(), Vec::new()),
-                Node::Map(entries) if entries.len() > KEYS_MAX => {
+                YamlNode::Null => (nothing(), Vec::new()),
+                YamlNode::Map(entries) if entries.len() > KEYS_MAX => {
                     (nothing(), vec![error(localized!("front-keys-many", most = KEYS_MAX), None, None)])
                 }
-                Node::Map(_) | Node::List(_) => (node, Vec::new()),
+                YamlNode::Map(_) | YamlNode::List(_) => (node, Vec::new()),
                 other => {
                     let text = localized!("front-not-keys", kind = other.kind());
                     (nothing(), vec![error(text, Some(first_line), Some(&localized!("front-keys-hint")))])
@@ -145,14 +146,14 @@ fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
     if is_refused(&failure) {
         remarks.clear();
         remarks.push(error(refusal(&failure, &entries, first_line), line, None));
-    } else if !remarks.iter().any(|remark| remark.severity == Severity::Error) {
+    } else if !remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error) {
         let text = localized!("front-not-yaml", why = message(&failure));
         remarks.insert(0, warning(text, line, Some(&localized!("front-not-yaml-hint"))));
     }
-    (Node::Map(entries), remarks)
+    (YamlNode::Map(entries), remarks)
 }
 
-fn yaml(text: &str) -> Result<Node, Error> {
+fn yaml(text: &str) -> Result<YamlNode, Error> {
     let options = serde_saphyr::options! {
         with_snippet: false,
         strict_booleans: true,
@@ -186,7 +187,7 @@ fn is_refused(failure: &Error) -> bool {
     }
 }
 
-fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> LocalizedText {
+fn refusal(failure: &Error, entries: &[YamlEntry], first_line: u32) -> LocalizedText {
     let Error::DuplicateMappingKey { key, location } = failure.without_snippet() else {
         return localized!("front-too-much");
     };
@@ -207,7 +208,7 @@ fn message(failure: &Error) -> String {
 
 /// Splits at each line that starts with `key:` and parses every piece alone, so that one bad line spoils one
 /// key.
-fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
+fn by_lines(front: &str, first_line: u32) -> (Vec<YamlEntry>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let mut pieces: Vec<(u32, Vec<&str>)> = Vec::new();
     for (line, text) in (first_line..).zip(front.lines()) {
@@ -228,7 +229,7 @@ fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
         };
         return (Vec::new(), vec![error(text, Some(first_line), Some(&localized!("front-keys-hint")))]);
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<YamlEntry> = Vec::new();
     for (line, lines) in pieces {
         match piece(line, &lines) {
             Ok(entry) => {
@@ -258,13 +259,13 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
     legal.then_some((key, rest))
 }
 
-fn piece(line: u32, lines: &[&str]) -> Result<Entry, Remark> {
+fn piece(line: u32, lines: &[&str]) -> Result<YamlEntry, Remark> {
     let (key, rest) = lines.first().and_then(|first| key_of(first)).unwrap_or_default();
     match yaml(&lines.join("\n")) {
-        Ok(Node::Map(mut entries)) if entries.len() == 1 => {
+        Ok(YamlNode::Map(mut entries)) if entries.len() == 1 => {
             let mut entry = entries.remove(0);
             entry.value.shift(line - 1);
-            return Ok(Entry { line, ..entry });
+            return Ok(YamlEntry { line, ..entry });
         }
         Err(failure) if is_refused(&failure) => {
             return Err(error(refusal(&failure, &[], line), Some(line), None));
@@ -281,7 +282,7 @@ fn piece(line: u32, lines: &[&str]) -> Result<Entry, Remark> {
         text.push('\n');
         text.push_str(more.trim());
     }
-    Ok(Entry { key: key.to_owned(), line, value: Node::Text(unquoted(text.trim()).to_owned()) })
+    Ok(YamlEntry { key: key.to_owned(), line, value: YamlNode::Text(unquoted(text.trim()).to_owned()) })
 }
 
 fn unquoted(text: &str) -> &str {
@@ -290,56 +291,61 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// Parses a Codex role, in which everything is a key.
-pub fn toml(text: &str) -> Document {
+pub fn toml(text: &str) -> FrontmatterDocument {
     match DeTable::parse(text) {
         Ok(table) if table.get_ref().len() > KEYS_MAX => {
             let remarks = vec![error(localized!("front-keys-many", most = KEYS_MAX), None, None)];
-            Document { remarks, ..Document::default() }
+            FrontmatterDocument { remarks, ..FrontmatterDocument::default() }
         }
         Ok(table) => {
             let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
-            Document { front: Some(toml_table(&breaks, table.get_ref())), ..Document::default() }
+            FrontmatterDocument {
+                front: Some(toml_table(&breaks, table.get_ref())),
+                ..FrontmatterDocument::default()
+            }
         }
         Err(failure) => {
             let line = failure.span().map(|span| line_at(text.as_bytes(), span.start));
             let text = localized!("file-not-toml", why = prefix(failure.message(), 200).replace('\n', " "));
-            Document { remarks: vec![error(text, line, None)], ..Document::default() }
+            FrontmatterDocument { remarks: vec![error(text, line, None)], ..FrontmatterDocument::default() }
         }
     }
 }
 
 /// Converts a table. `breaks` holds the positions of line ends, because searching for them at each key would
 /// be quadratic.
-fn toml_table(breaks: &[usize], table: &DeTable<'_>) -> Node {
+fn toml_table(breaks: &[usize], table: &DeTable<'_>) -> YamlNode {
     let line = |at: usize| u32::try_from(breaks.partition_point(|end| *end < at)).unwrap_or(u32::MAX - 1) + 1;
-    let mut entries: Vec<Entry> = table
+    let mut entries: Vec<YamlEntry> = table
         .iter()
-        .map(|(key, value)| Entry {
+        .map(|(key, value)| YamlEntry {
             key: key.get_ref().to_string(),
             line: line(key.span().start),
             value: toml_value(breaks, value.get_ref()),
         })
         .collect();
     entries.sort_by_key(|entry| entry.line);
-    Node::Map(entries)
+    YamlNode::Map(entries)
 }
 
-fn toml_value(breaks: &[usize], value: &DeValue<'_>) -> Node {
+fn toml_value(breaks: &[usize], value: &DeValue<'_>) -> YamlNode {
     match value {
-        DeValue::String(string) => Node::Text(string.to_string()),
+        DeValue::String(string) => YamlNode::Text(string.to_string()),
         DeValue::Integer(number) => {
             let parsed = i64::from_str_radix(number.as_str(), number.radix());
-            parsed
-                .map_or_else(|_| Node::Text(number.as_str().to_owned()), |number| Node::Number(number.into()))
+            parsed.map_or_else(
+                |_| YamlNode::Text(number.as_str().to_owned()),
+                |number| YamlNode::Number(number.into()),
+            )
         }
         DeValue::Float(number) => {
             let parsed = number.as_str().parse().ok().and_then(serde_json::Number::from_f64);
-            parsed.map_or_else(|| Node::Text(number.as_str().to_owned()), Node::Number)
+            parsed.map_or_else(|| YamlNode::Text(number.as_str().to_owned()), YamlNode::Number)
         }
-        DeValue::Boolean(flag) => Node::Bool(*flag),
-        DeValue::Datetime(time) => Node::Text(time.to_string()),
+        DeValue::Boolean(flag) => YamlNode::Bool(*flag),
+        DeValue::Datetime(time) => YamlNode::Text(time.to_string()),
         DeValue::Array(items) => {
-            Node::List(items.iter().map(|item| toml_value(breaks, item.get_ref())).collect())
+            YamlNode::List(items.iter().map(|item| toml_value(breaks, item.get_ref())).collect())
         }
         DeValue::Table(table) => toml_table(breaks, table),
     }

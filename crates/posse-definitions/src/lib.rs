@@ -19,6 +19,6 @@ pub mod schema;
 pub mod trust;
 pub mod watch;
 
-pub use export::{Export, export};
+pub use export::{ExportedFile, export};
 pub use matter::matter;
-pub use read::{File, read};
+pub use read::{DefinitionFile, read};

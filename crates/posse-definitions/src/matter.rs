@@ -1,27 +1,27 @@
 //! The frontmatter of a skill, parsed like that of an agent.
 
-use posse_core::definition::Matter;
+use posse_core::definition::SkillMatter;
 
 use crate::frontmatter::{markdown, plain_lines};
-use crate::node::Node;
+use crate::node::YamlNode;
 
 /// Parses a skill file. Never fails: unclosed or unreadable frontmatter counts as none.
-pub fn matter(text: &str) -> Matter {
+pub fn matter(text: &str) -> SkillMatter {
     let document = markdown(&plain_lines(text.trim_start_matches('\u{feff}')));
     let entries = match &document.front {
-        Some(Node::Map(entries)) => entries.as_slice(),
+        Some(YamlNode::Map(entries)) => entries.as_slice(),
         _ => &[],
     };
     let field = |key: &str| {
         let entry = entries.iter().find(|entry| entry.key.eq_ignore_ascii_case(key))?;
         let text = match &entry.value {
-            Node::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-            Node::Number(_) | Node::Bool(_) => entry.value.to_json().to_string(),
-            Node::Null | Node::List(_) | Node::Map(_) => return None,
+            YamlNode::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            YamlNode::Number(_) | YamlNode::Bool(_) => entry.value.to_json().to_string(),
+            YamlNode::Null | YamlNode::List(_) | YamlNode::Map(_) => return None,
         };
         (!text.is_empty()).then_some(text)
     };
-    Matter { name: field("name"), description: field("description"), body: document.body }
+    SkillMatter { name: field("name"), description: field("description"), body: document.body }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use posse_core::definition::Format;
 use posse_core::id::{AGENT_NAME_MAX, AgentName};
 use posse_messages::{LocalizedText, localized};
 
-use crate::fields::Fields;
+use crate::fields::FieldReader;
 use crate::frontmatter::shown;
 
-enum Rule {
+enum NameRule {
     /// The key `name`, which must match the file name.
     AsFile,
     /// The key `name`.
@@ -18,32 +18,32 @@ enum Rule {
     Path,
 }
 
-fn rule(format: Format) -> Rule {
+fn rule(format: Format) -> NameRule {
     match format {
-        Format::Native | Format::Acai => Rule::AsFile,
-        Format::Claude | Format::Gemini | Format::Codex | Format::Qwen | Format::Factory => Rule::Key,
-        Format::Cursor | Format::OpenHands | Format::Pi | Format::Goose => Rule::KeyOrFile,
-        Format::Opencode | Format::Copilot => Rule::Path,
+        Format::Native | Format::Acai => NameRule::AsFile,
+        Format::Claude | Format::Gemini | Format::Codex | Format::Qwen | Format::Factory => NameRule::Key,
+        Format::Cursor | Format::OpenHands | Format::Pi | Format::Goose => NameRule::KeyOrFile,
+        Format::Opencode | Format::Copilot => NameRule::Path,
     }
 }
 
 /// Determines the name. On failure, adds an error remark and returns the text that should have been the name.
-pub fn of(format: Format, relative: &str, f: &mut Fields) -> Result<AgentName, String> {
+pub fn of(format: Format, relative: &str, f: &mut FieldReader) -> Result<AgentName, String> {
     let stem = stem(relative);
     match rule(format) {
-        Rule::AsFile => as_file(stem, f),
-        Rule::Key => match f.text("name") {
+        NameRule::AsFile => as_file(stem, f),
+        NameRule::Key => match f.text("name") {
             Some(raw) => from_key(format, &raw, f),
             None => {
                 f.fail("name", localized!("name-missing"), Some(&localized!("name-missing-hint")));
                 Err(stem.to_owned())
             }
         },
-        Rule::KeyOrFile => match f.text("name") {
+        NameRule::KeyOrFile => match f.text("name") {
             Some(raw) => from_key(format, &raw, f),
             None => from_path(stem, f),
         },
-        Rule::Path => {
+        NameRule::Path => {
             let path = relative.strip_suffix(".md").unwrap_or(relative);
             from_path(if format == Format::Opencode { path } else { stem }, f)
         }
@@ -57,7 +57,7 @@ pub fn stem(relative: &str) -> &str {
     stem.strip_suffix(".agent").or_else(|| stem.strip_suffix(".chatmode")).unwrap_or(stem)
 }
 
-fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
+fn as_file(stem: &str, f: &mut FieldReader) -> Result<AgentName, String> {
     let Some(raw) = f.text("name") else {
         f.fail("name", localized!("name-missing"), Some(&localized!("name-missing-write", stem)));
         return Err(stem.to_owned());
@@ -77,7 +77,7 @@ fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
     }
 }
 
-fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, String> {
+fn from_key(format: Format, raw: &str, f: &mut FieldReader) -> Result<AgentName, String> {
     if format == Format::Claude && (raw.starts_with('-') || raw.contains(':')) {
         f.fail("name", localized!("name-skipped", shown = shown(raw)), None);
         return Err(raw.to_owned());
@@ -100,7 +100,7 @@ fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, Stri
     }
 }
 
-fn from_path(path: &str, f: &mut Fields) -> Result<AgentName, String> {
+fn from_path(path: &str, f: &mut FieldReader) -> Result<AgentName, String> {
     normal(path).map_err(|why| {
         f.fail(
             "name",

@@ -4,14 +4,14 @@ pub(crate) mod find;
 
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Format, Scope};
+use posse_core::definition::{DefinitionScope, Format};
 
 /// Maximum directories between the working directory and the repository root; more is a mistake.
 const PROJECT_DIRECTORIES_MAX: usize = 64;
 
 /// The directories to search for agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct AgentPlaces {
     /// From the working directory up to the repository root, nearest first.
     project: Vec<PathBuf>,
     /// Further directories of the repository, from the home directory up.
@@ -25,10 +25,10 @@ pub struct Places {
 
 /// One directory that may hold agent files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Directory {
+pub struct AgentDirectory {
     pub path: PathBuf,
     pub format: Format,
-    pub scope: Scope,
+    pub scope: DefinitionScope,
     /// Set if files in subdirectories count.
     pub nested: bool,
     /// The file name suffix.
@@ -39,7 +39,7 @@ pub struct Directory {
     pub(crate) inside: Option<PathBuf>,
 }
 
-impl Places {
+impl AgentPlaces {
     /// Determines the project: every directory from `here` up to the one with a `.git`, or only `here`
     /// outside a repository. The home directory and its parents are never part of a project, because their
     /// files belong to the user or to strangers.
@@ -78,20 +78,20 @@ impl Places {
     }
 
     /// Lists every directory that counts, existing or not, in order of precedence.
-    pub fn directories(&self) -> Vec<Directory> {
+    pub fn directories(&self) -> Vec<AgentDirectory> {
         let mut all = Vec::new();
         for (base, distance) in self.project.iter().zip(0..) {
-            let scope = Scope::Project { distance };
+            let scope = DefinitionScope::Project { distance };
             for row in TABLE {
                 all.extend(row.below(base, row.project, scope, self.root()));
             }
         }
         for row in TABLE {
             if let Some(home) = &self.home {
-                all.extend(row.below(home, row.home, Scope::User, None));
+                all.extend(row.below(home, row.home, DefinitionScope::User, None));
             }
             if let Some(config) = &self.config {
-                all.extend(row.below(config, row.config, Scope::User, None));
+                all.extend(row.below(config, row.config, DefinitionScope::User, None));
             }
         }
         all
@@ -99,7 +99,7 @@ impl Places {
 }
 
 /// The directories of one format.
-struct Row {
+struct FormatPlaces {
     format: Format,
     /// Below each directory of the project.
     project: &'static [&'static str],
@@ -109,15 +109,15 @@ struct Row {
     ending: &'static str,
 }
 
-impl Row {
+impl FormatPlaces {
     fn below<'a>(
         &'a self,
         base: &'a Path,
         names: &'static [&'static str],
-        scope: Scope,
+        scope: DefinitionScope,
         inside: Option<&'a Path>,
-    ) -> impl Iterator<Item = Directory> + 'a {
-        names.iter().map(move |name| Directory {
+    ) -> impl Iterator<Item = AgentDirectory> + 'a {
+        names.iter().map(move |name| AgentDirectory {
             path: base.join(name),
             format: self.format,
             scope,
@@ -134,8 +134,8 @@ const fn flat(
     project: &'static [&'static str],
     home: &'static [&'static str],
     config: &'static [&'static str],
-) -> Row {
-    Row { format, project, home, config, nested: false, ending: ".md" }
+) -> FormatPlaces {
+    FormatPlaces { format, project, home, config, nested: false, ending: ".md" }
 }
 
 const fn nested(
@@ -143,13 +143,13 @@ const fn nested(
     project: &'static [&'static str],
     home: &'static [&'static str],
     config: &'static [&'static str],
-) -> Row {
-    Row { nested: true, ..flat(format, project, home, config) }
+) -> FormatPlaces {
+    FormatPlaces { nested: true, ..flat(format, project, home, config) }
 }
 
 /// Format, then its directories: in a project, in the home directory, in the configuration directory.
 #[rustfmt::skip]
-const TABLE: &[Row] = &[
+const TABLE: &[FormatPlaces] = &[
     flat(Format::Native, &[".posse/agents"], &[".posse/agents"], &["posse/agents"]),
     flat(Format::Acai, &[".acai/subagents"], &[".acai/subagents"], &[]),
     nested(Format::Claude, &[".claude/agents"], &[".claude/agents"], &[]),
@@ -161,7 +161,7 @@ const TABLE: &[Row] = &[
     ),
     flat(Format::Gemini, &[".gemini/agents"], &[".gemini/agents"], &[]),
     flat(Format::Copilot, &[".github/agents"], &[".copilot/agents"], &[]),
-    Row { ending: ".toml", ..nested(Format::Codex, &[".codex/agents"], &[".codex/agents"], &[]) },
+    FormatPlaces { ending: ".toml", ..nested(Format::Codex, &[".codex/agents"], &[".codex/agents"], &[]) },
     flat(Format::Qwen, &[".qwen/agents"], &[".qwen/agents"], &[]),
     flat(Format::Cursor, &[".cursor/agents"], &[".cursor/agents"], &[]),
     flat(
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn project(places: &Places) -> Vec<&Path> {
+    fn project(places: &AgentPlaces) -> Vec<&Path> {
         places.project.iter().map(PathBuf::as_path).collect()
     }
 
@@ -196,14 +196,14 @@ mod tests {
         let top = top.path().canonicalize().unwrap();
         let here = top.join("repository/a/b");
         fs::create_dir_all(&here).unwrap();
-        assert_eq!(project(&Places::find(&here, None, None, 0)), [&*here]);
+        assert_eq!(project(&AgentPlaces::find(&here, None, None, 0)), [&*here]);
         // A worktree has a file in place of the directory.
         fs::write(top.join("repository/.git"), "gitdir: elsewhere").unwrap();
-        let places = Places::find(&here, None, None, 0);
+        let places = AgentPlaces::find(&here, None, None, 0);
         assert_eq!(project(&places), [&*here, &*top.join("repository/a"), &*top.join("repository")]);
         assert_eq!(places.root(), Some(&*top.join("repository")));
         fs::create_dir(top.join("repository/a/.git")).unwrap();
-        assert_eq!(Places::find(&here, None, None, 0).root(), Some(&*top.join("repository/a")));
+        assert_eq!(AgentPlaces::find(&here, None, None, 0).root(), Some(&*top.join("repository/a")));
     }
 
     #[test]
@@ -212,12 +212,12 @@ mod tests {
         let home = home.path().canonicalize().unwrap();
         fs::create_dir_all(home.join("work")).unwrap();
         fs::create_dir(home.join(".git")).unwrap();
-        let find = |here: &Path| Places::find(here, Some(&home), None, 0);
+        let find = |here: &Path| AgentPlaces::find(here, Some(&home), None, 0);
         assert_eq!(project(&find(&home.join("work"))), [&*home.join("work")]);
         assert_eq!(find(&home).root(), None);
         let link = home.join("link");
         std::os::unix::fs::symlink(&home, &link).unwrap();
-        assert_eq!(Places::find(&home, Some(&link), None, 0).root(), None);
+        assert_eq!(AgentPlaces::find(&home, Some(&link), None, 0).root(), None);
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
         let top = top.path().canonicalize().unwrap();
         let home = top.join("home/me");
         fs::create_dir_all(&home).unwrap();
-        let find = |here: &Path| Places::find(here, Some(&home), None, 0);
+        let find = |here: &Path| AgentPlaces::find(here, Some(&home), None, 0);
         assert_eq!(project(&find(&top)), [&*top]);
         assert_eq!(project(&find(Path::new("/"))), [Path::new("/")]);
         fs::create_dir(top.join(".git")).unwrap();
@@ -248,7 +248,7 @@ mod tests {
         let here = top.join("p/sub");
         fs::create_dir_all(top.join("p/.git")).unwrap();
         fs::create_dir_all(&here).unwrap();
-        let places = Places::find(&here, Some(&top.join("home")), Some(&top.join("config")), 0);
+        let places = AgentPlaces::find(&here, Some(&top.join("home")), Some(&top.join("config")), 0);
         let all = places.directories();
         let native: Vec<&Path> =
             all.iter().filter(|d| d.format == Format::Native).map(|d| d.path.as_path()).collect();

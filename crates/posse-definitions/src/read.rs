@@ -1,32 +1,34 @@
 //! Reads one file of any format: a definition or the errors, and a report of each key.
 
-use posse_core::definition::{Definition, Format, Origin, Read, Remark, Scope, Severity, TaskIn};
+use posse_core::definition::{
+    Definition, DefinitionOrigin, DefinitionScope, Format, ParsedFile, Remark, RemarkSeverity, TaskIn,
+};
 use posse_core::id::AgentName;
 use posse_core::text::prefix;
 use posse_messages::localized;
 use sha2::{Digest, Sha256};
 
-use crate::fields::Fields;
-use crate::frontmatter::{self, Document, error, warning};
-use crate::node::{Entry, Node};
+use crate::fields::FieldReader;
+use crate::frontmatter::{self, FrontmatterDocument, error, warning};
+use crate::node::{YamlEntry, YamlNode};
 use crate::{formats, names};
 
 /// A file found on disk, with the facts known before it is read.
 #[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
+pub struct DefinitionFile<'a> {
     /// Path as shown to people.
     pub path: &'a str,
     /// Path below the agent directory, with `/` as separator: `review/security.md`.
     pub relative: &'a str,
     /// The format of the directory; `None` lets the keys decide.
     pub format: Option<Format>,
-    pub scope: Scope,
+    pub scope: DefinitionScope,
     pub bytes: &'a [u8],
 }
 
 /// Reads the agents of a file. Never fails or panics: problems are in the returned value. Most files hold one
 /// agent.
-pub fn read(file: File<'_>) -> Vec<Read> {
+pub fn read(file: DefinitionFile<'_>) -> Vec<ParsedFile> {
     let text = match frontmatter::text_of(file.bytes) {
         Ok(text) => text,
         Err(remark) => return vec![nothing(file, file.format.unwrap_or(Format::Native), vec![remark])],
@@ -39,11 +41,11 @@ pub fn read(file: File<'_>) -> Vec<Read> {
         Some(Format::OpenHands) if marked(&document) == Some(Format::Goose) => Format::Goose,
         Some(format) => format,
     };
-    let broken = document.remarks.iter().any(|remark| remark.severity == Severity::Error);
+    let broken = document.remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error);
     match document.front.take() {
-        Some(Node::Map(entries)) => vec![one(file, format, entries, document)],
+        Some(YamlNode::Map(entries)) => vec![one(file, format, entries, document)],
         // Gemini allows a list of remote agents in one file.
-        Some(Node::List(items)) if format == Format::Gemini => remotes(file, items),
+        Some(YamlNode::List(items)) if format == Format::Gemini => remotes(file, items),
         None if !broken && !needs_frontmatter(format) => vec![one(file, format, Vec::new(), document)],
         None if !broken => {
             let hint = localized!("no-frontmatter-hint");
@@ -57,9 +59,14 @@ pub fn read(file: File<'_>) -> Vec<Read> {
     }
 }
 
-fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) -> Read {
+fn one(
+    file: DefinitionFile<'_>,
+    format: Format,
+    entries: Vec<YamlEntry>,
+    document: FrontmatterDocument,
+) -> ParsedFile {
     let origin = origin(file, format);
-    let mut f = Fields::new(entries, document.remarks);
+    let mut f = FieldReader::new(entries, document.remarks);
     let named = names::of(format, file.relative, &mut f);
     let would_be = match &named {
         Ok(name) => name.as_str().to_owned(),
@@ -83,18 +90,18 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
         definition.task_in = Some(if has_place { TaskIn::System } else { TaskIn::User });
     }
     let body_line = (document.body_line > 0).then_some(document.body_line);
-    if !f.remarks.iter().any(|remark| remark.severity == Severity::Error) {
+    if !f.remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error) {
         f.remarks.extend(doubts(&definition, body_line));
     }
     let report = f.finish();
     definition.extra = report.extra;
-    let usable = !report.remarks.iter().any(|remark| remark.severity == Severity::Error);
+    let usable = !report.remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error);
     let name = if usable { definition.name.as_str().to_owned() } else { would_be };
     let definition = usable.then_some(definition);
-    Read { name, origin, definition, fields: report.fields, remarks: report.remarks }
+    ParsedFile { name, origin, definition, fields: report.fields, remarks: report.remarks }
 }
 
-fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
+fn remotes(file: DefinitionFile<'_>, items: Vec<YamlNode>) -> Vec<ParsedFile> {
     let format = Format::Gemini;
     if items.is_empty() {
         return vec![nothing(file, format, vec![error(localized!("agents-list-empty"), Some(1), None)])];
@@ -103,17 +110,17 @@ fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
         .into_iter()
         .take(64)
         .map(|item| {
-            let Node::Map(entries) = item else {
+            let YamlNode::Map(entries) = item else {
                 return nothing(file, format, vec![error(localized!("entry-not-agent"), None, None)]);
             };
-            let mut f = Fields::new(entries, Vec::new());
+            let mut f = FieldReader::new(entries, Vec::new());
             let name = match names::of(format, file.relative, &mut f) {
                 Ok(name) => name.as_str().to_owned(),
                 Err(raw) => label(&raw),
             };
             formats::remote(&mut f);
             let report = f.finish();
-            Read {
+            ParsedFile {
                 name,
                 origin: origin(file, format),
                 definition: None,
@@ -125,14 +132,14 @@ fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
 }
 
 /// Builds the result for an unusable file.
-fn nothing(file: File<'_>, format: Format, remarks: Vec<Remark>) -> Read {
+fn nothing(file: DefinitionFile<'_>, format: Format, remarks: Vec<Remark>) -> ParsedFile {
     let name = label(names::stem(file.relative));
-    Read { name, origin: origin(file, format), definition: None, fields: Vec::new(), remarks }
+    ParsedFile { name, origin: origin(file, format), definition: None, fields: Vec::new(), remarks }
 }
 
-fn origin(file: File<'_>, format: Format) -> Origin {
+fn origin(file: DefinitionFile<'_>, format: Format) -> DefinitionOrigin {
     let hash = Sha256::digest(file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    Origin { path: file.path.to_owned(), format, scope: file.scope, hash }
+    DefinitionOrigin { path: file.path.to_owned(), format, scope: file.scope, hash }
 }
 
 /// Shortens and escapes text that should have been a name.
@@ -231,7 +238,7 @@ const MARKS: &[(&str, Format)] = &[
 ];
 
 /// Detects the format from the path, then from the keys.
-fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
+fn detect(file: DefinitionFile<'_>, is_toml: bool, document: &FrontmatterDocument) -> Format {
     if is_toml {
         return Format::Codex;
     }
@@ -242,7 +249,7 @@ fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
     if let Some((_, format)) = PLACES.iter().find(|(place, _)| path.contains(place)) {
         return *format;
     }
-    if matches!(document.front, Some(Node::List(_))) {
+    if matches!(document.front, Some(YamlNode::List(_))) {
         return Format::Gemini;
     }
     let shared = path.contains(".agents/agents/");
@@ -250,8 +257,8 @@ fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
 }
 
 /// Returns the format that one of the keys identifies.
-fn marked(document: &Document) -> Option<Format> {
-    let Some(Node::Map(entries)) = &document.front else { return None };
+fn marked(document: &FrontmatterDocument) -> Option<Format> {
+    let Some(YamlNode::Map(entries)) = &document.front else { return None };
     let mark = MARKS.iter().find(|(key, _)| entries.iter().any(|entry| entry.key == *key));
     mark.map(|(_, format)| *format)
 }

@@ -15,62 +15,62 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_core::definition::{Definition, Read, Remark};
+use posse_core::definition::{Definition, ParsedFile, Remark};
 use posse_messages::localized;
 
 use crate::builtin;
 use crate::places::find::warning;
-use crate::places::{Directory, Places};
-use crate::read::File;
-use crate::trust::{Trust, Trusted};
+use crate::places::{AgentDirectory, AgentPlaces};
+use crate::read::DefinitionFile;
+use crate::trust::{TrustIndex, TrustPolicy};
 
 /// Parses one file; `posse_definitions::read` in the product.
-pub type Reader = fn(File<'_>) -> Vec<Read>;
+pub type Reader = fn(DefinitionFile<'_>) -> Vec<ParsedFile>;
 
 /// All agents of a session's places, kept current by reloads.
-pub struct Registry {
-    places: Places,
-    directories: Vec<Directory>,
+pub struct AgentRegistry {
+    places: AgentPlaces,
+    directories: Vec<AgentDirectory>,
     reader: Reader,
-    trust: Trust,
+    trust: TrustPolicy,
     /// Held while files are read, so that reloads are serialized.
-    known: Mutex<Known>,
-    current: RwLock<Arc<Snapshot>>,
+    known: Mutex<RegistryMemory>,
+    current: RwLock<Arc<RegistrySnapshot>>,
 }
 
 /// All agents at one moment.
 #[derive(Debug, Default)]
-pub struct Snapshot {
+pub struct RegistrySnapshot {
     /// Sorted by name.
-    entries: Vec<Entry>,
+    entries: Vec<RegistryEntry>,
     /// Remarks about directories and the trust store; remarks about an agent are in its entry.
     remarks: Vec<Remark>,
 }
 
 /// All agents found under one name.
 #[derive(Debug)]
-pub struct Entry {
+pub struct RegistryEntry {
     pub name: String,
     /// Starts at 1 and grows when the content changes, including that of extended agents.
     pub version: u32,
-    pub state: State,
-    pub chosen: Candidate,
+    pub state: AgentState,
+    pub chosen: AgentCandidate,
     /// The other agents of that name, in order of precedence.
-    pub shadowed: Vec<Candidate>,
+    pub shadowed: Vec<AgentCandidate>,
 }
 
 /// One agent found in a file.
 #[derive(Debug, Clone)]
-pub struct Candidate {
-    pub read: Arc<Read>,
-    pub standing: Standing,
+pub struct AgentCandidate {
+    pub read: Arc<ParsedFile>,
+    pub standing: TrustStanding,
     /// Remarks from comparing it with the others; remarks about the file alone are in `read`.
     pub remarks: Vec<Remark>,
 }
 
 /// The trust status of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustStanding {
     Trusted,
     /// Content that no person approved.
     NotTrusted,
@@ -80,15 +80,15 @@ pub enum Standing {
 
 /// The availability of an agent.
 #[derive(Debug, Clone)]
-pub enum State {
-    Ready(Ready),
+pub enum AgentState {
+    Ready(ReadyAgent),
     Disabled,
     /// Untrusted: the path of the file, its own or that of an extended agent, and its trust status.
     NotTrusted {
         path: String,
-        standing: Standing,
+        standing: TrustStanding,
         /// The state after approval. For the person who decides; never for a model.
-        then: Box<State>,
+        then: Box<AgentState>,
     },
     /// The errors, at least one.
     Invalid(Vec<Remark>),
@@ -96,33 +96,33 @@ pub enum State {
 
 /// An agent merged with everything that it extends.
 #[derive(Debug, Clone)]
-pub struct Ready(Whole);
+pub struct ReadyAgent(ExtendedState);
 
 #[derive(Debug, Clone)]
-enum Whole {
+enum ExtendedState {
     /// Extends nothing, so the parsed file is used without a copy. The common case.
-    Alone(Arc<Read>),
+    Alone(Arc<ParsedFile>),
     Joined(Arc<Definition>),
 }
 
 /// Cached state between reloads.
-struct Known {
-    builtin: Vec<Arc<Read>>,
-    files: files::Files,
-    trusted: Trusted,
-    versions: rank::Versions,
+struct RegistryMemory {
+    builtin: Vec<Arc<ParsedFile>>,
+    files: files::FileCache,
+    trusted: TrustIndex,
+    versions: rank::AgentVersions,
 }
 
-impl Registry {
+impl AgentRegistry {
     /// Reads every file of `places`. Never fails: problems are in the snapshot.
-    pub fn load(places: Places, reader: Reader, trust: Trust) -> Self {
+    pub fn load(places: AgentPlaces, reader: Reader, trust: TrustPolicy) -> Self {
         let builtin =
             builtin::files().flat_map(|file| files::read_safely(reader, file)).map(Arc::new).collect();
-        let known = Known {
+        let known = RegistryMemory {
             builtin,
-            files: files::Files::default(),
-            trusted: Trusted::default(),
-            versions: rank::Versions::default(),
+            files: files::FileCache::default(),
+            trusted: TrustIndex::default(),
+            versions: rank::AgentVersions::default(),
         };
         let registry = Self {
             directories: places.directories(),
@@ -141,27 +141,27 @@ impl Registry {
     }
 
     /// Returns the current snapshot.
-    pub fn snapshot(&self) -> Arc<Snapshot> {
+    pub fn snapshot(&self) -> Arc<RegistrySnapshot> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the places that the registry reads.
-    pub fn places(&self) -> &Places {
+    pub fn places(&self) -> &AgentPlaces {
         &self.places
     }
 
     /// Checks every file and reads those that changed. Returns the new snapshot if anything differs.
-    pub fn reload(&self) -> Option<Arc<Snapshot>> {
+    pub fn reload(&self) -> Option<Arc<RegistrySnapshot>> {
         self.reload_at(now_s())
     }
 
-    fn reload_at(&self, now_s: i64) -> Option<Arc<Snapshot>> {
+    fn reload_at(&self, now_s: i64) -> Option<Arc<RegistrySnapshot>> {
         let mut known = self.known();
         self.look(&mut known, now_s).then(|| self.publish(&mut known))
     }
 
     /// Updates the cached state; returns whether anything differs.
-    fn look(&self, known: &mut Known, now_s: i64) -> bool {
+    fn look(&self, known: &mut RegistryMemory, now_s: i64) -> bool {
         let files_differ = known.files.look(&self.directories, self.reader, self.places.user(), now_s);
         let trusted = self.trust.load();
         let trust_differs = trusted != known.trusted;
@@ -169,9 +169,9 @@ impl Registry {
         files_differ || trust_differs
     }
 
-    fn publish(&self, known: &mut Known) -> Arc<Snapshot> {
+    fn publish(&self, known: &mut RegistryMemory) -> Arc<RegistrySnapshot> {
         let project = self.places.root().map(|root| known.trusted.project(root));
-        let builtin = known.builtin.iter().map(|read| Candidate::new(read, Standing::Trusted));
+        let builtin = known.builtin.iter().map(|read| AgentCandidate::new(read, TrustStanding::Trusted));
         let candidates = known.files.candidates(project).chain(builtin);
         let entries = rank::arrange(candidates, &mut known.versions);
         let mut remarks: Vec<Remark> = known.files.remarks().cloned().collect();
@@ -182,7 +182,7 @@ impl Registry {
         if let Some(problem) = known.trusted.problem() {
             remarks.push(warning(problem.to_owned(), &localized!("trust-writes-list")));
         }
-        let snapshot = Arc::new(Snapshot { entries, remarks });
+        let snapshot = Arc::new(RegistrySnapshot { entries, remarks });
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         snapshot
     }
@@ -193,34 +193,36 @@ impl Registry {
         let entered =
             self.known().files.entered().map(|path| (path.clone(), path.clone())).collect::<Vec<_>>();
         let list = match &self.trust {
-            Trust::Store(store) => Some(store.path()),
-            Trust::All | Trust::Nothing => None,
+            TrustPolicy::Store(store) => Some(store.path()),
+            TrustPolicy::All | TrustPolicy::Nothing => None,
         };
         let list = list.map(|path| (path.parent().unwrap_or(Path::new("/")).to_owned(), path.to_owned()));
         roots.chain(entered).chain(list).collect()
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, RegistryMemory> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl AgentState {
     /// Returns the state after approval.
-    pub fn once_trusted(&self) -> &State {
+    pub fn once_trusted(&self) -> &AgentState {
         match self {
-            State::NotTrusted { then, .. } => then,
-            State::Ready(_) | State::Disabled | State::Invalid(_) => self,
+            AgentState::NotTrusted { then, .. } => then,
+            AgentState::Ready(_) | AgentState::Disabled | AgentState::Invalid(_) => self,
         }
     }
 }
 
-impl Ready {
+impl ReadyAgent {
     /// Returns the merged definition.
     pub fn definition(&self) -> &Definition {
         match &self.0 {
-            Whole::Alone(read) => read.definition.as_ref().expect("only a read with a definition is ready"),
-            Whole::Joined(definition) => definition,
+            ExtendedState::Alone(read) => {
+                read.definition.as_ref().expect("only a read with a definition is ready")
+            }
+            ExtendedState::Joined(definition) => definition,
         }
     }
 }
@@ -229,8 +231,8 @@ fn now_s() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
 }
 
-impl Candidate {
-    fn new(read: &Arc<Read>, standing: Standing) -> Self {
+impl AgentCandidate {
+    fn new(read: &Arc<ParsedFile>, standing: TrustStanding) -> Self {
         Self { read: read.clone(), standing, remarks: Vec::new() }
     }
 

@@ -31,11 +31,11 @@ pub struct AgentFile {
     /// `Agent(helper)`. `[]` is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "all its parent has"))]
-    pub tools: Option<Names>,
+    pub tools: Option<NameList>,
     /// Tools it may never use, written in the same way.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
-    pub disallowed_tools: Option<Names>,
+    pub disallowed_tools: Option<NameList>,
     /// How hard the model thinks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "the model's own"))]
@@ -59,7 +59,7 @@ pub struct AgentFile {
     /// What one task may spend.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "what its parent has left"))]
-    pub budget: Option<Budget>,
+    pub budget: Option<BudgetField>,
     /// Another agent whose prompt and keys this one starts from.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = "^[a-z0-9_-]+$"), extend("x-default" = "none"))]
@@ -71,16 +71,16 @@ pub struct AgentFile {
     /// Globs of the only files it may write, held by it alone while it runs; commands are held to them by the sandbox, or refused without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "wherever its parent may"))]
-    pub write_paths: Option<Names>,
+    pub write_paths: Option<NameList>,
     /// Directories and files, the only ones it may read; with it, `bash` is refused unless the kernel confines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "wherever its parent may"))]
-    pub read_roots: Option<Names>,
+    pub read_roots: Option<NameList>,
     /// The only hosts that `fetch` may reach, such as `docs.rs` or `*.example.com`. All but `full` takes away the other
     /// web tools and MCP tools, and `bash` unless the kernel confines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "full"))]
-    pub network: Option<Network>,
+    pub network: Option<NetworkField>,
     /// What happens with calls that a person would be asked about: `ask` asks about every change, `deny` changes nothing, `auto` takes back the agent's own rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "as the session does"))]
@@ -105,7 +105,7 @@ pub struct AgentFile {
     /// Skills to load beforehand. Kept, not loaded yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
-    pub skills: Option<Names>,
+    pub skills: Option<NameList>,
     /// The colour in which it is shown. Kept, not used yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
@@ -131,7 +131,7 @@ pub struct AgentFile {
 /// A list, or one text with commas.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Names {
+pub enum NameList {
     List(Vec<String>),
     Commas(String),
 }
@@ -139,14 +139,14 @@ pub enum Names {
 /// A word, or hosts.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Network {
+pub enum NetworkField {
     Word(NetworkWord),
-    Hosts(Names),
+    Hosts(NameList),
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Budget {
+pub struct BudgetField {
     /// Dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]

@@ -24,7 +24,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 /// The trust policy of a registry.
 #[derive(Debug, Clone)]
-pub enum Trust {
+pub enum TrustPolicy {
     /// Trusts the content that a person approved.
     Store(TrustStore),
     /// Trusts every project file for one run; for machines that only see reviewed code.
@@ -41,7 +41,7 @@ pub struct TrustStore {
 
 /// A loaded snapshot of the store; lookups use no I/O.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Trusted {
+pub struct TrustIndex {
     projects: BTreeMap<PathBuf, HashSet<String>>,
     everything: bool,
     problem: Option<LocalizedText>,
@@ -56,7 +56,7 @@ pub struct ProjectTrust<'a> {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Contents {
+struct TrustContents {
     version: u32,
     /// Project root, then the SHA-256 of each trusted file, oldest first.
     projects: BTreeMap<String, Vec<String>>,
@@ -64,18 +64,18 @@ struct Contents {
 
 const VERSION: u32 = 1;
 
-impl Trust {
+impl TrustPolicy {
     /// Loads the approvals that this policy grants.
-    pub fn load(&self) -> Trusted {
+    pub fn load(&self) -> TrustIndex {
         match self {
-            Trust::Store(store) => store.load(),
-            Trust::All => Trusted { everything: true, ..Trusted::default() },
-            Trust::Nothing => Trusted::default(),
+            TrustPolicy::Store(store) => store.load(),
+            TrustPolicy::All => TrustIndex { everything: true, ..TrustIndex::default() },
+            TrustPolicy::Nothing => TrustIndex::default(),
         }
     }
 }
 
-impl Trusted {
+impl TrustIndex {
     /// Returns whether the content with this `hash` is trusted in the project at `root`.
     pub fn trusts(&self, root: &Path, hash: &str) -> bool {
         self.project(root).trusts(hash)
@@ -112,15 +112,15 @@ impl TrustStore {
     }
 
     /// Loads the store. Never fails: an unusable file trusts nothing and reports why.
-    pub fn load(&self) -> Trusted {
+    pub fn load(&self) -> TrustIndex {
         match self.contents() {
             Ok(contents) => {
                 let projects = contents.projects.into_iter();
                 let projects =
                     projects.map(|(root, hashes)| (root.into(), hashes.into_iter().collect())).collect();
-                Trusted { projects, ..Trusted::default() }
+                TrustIndex { projects, ..TrustIndex::default() }
             }
-            Err(why) => Trusted { problem: Some(self.damaged(&why)), ..Trusted::default() },
+            Err(why) => TrustIndex { problem: Some(self.damaged(&why)), ..TrustIndex::default() },
         }
     }
 
@@ -164,13 +164,13 @@ impl TrustStore {
         localized!("trust-list-unusable", path = self.path.display(), why)
     }
 
-    fn contents(&self) -> Result<Contents, LocalizedText> {
+    fn contents(&self) -> Result<TrustContents, LocalizedText> {
         let how = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits();
         let opened = OpenOptions::new().read(true).custom_flags(how.cast_signed()).open(&self.path);
         let file = match opened {
             Ok(file) => file,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                return Ok(Contents { version: VERSION, ..Contents::default() });
+                return Ok(TrustContents { version: VERSION, ..TrustContents::default() });
             }
             Err(cause) => return Err(localized!("trust-list-unopened", cause)),
         };
@@ -188,7 +188,7 @@ impl TrustStore {
             Ok(_) if text.len() as u64 > STORE_BYTES_MAX => return Err(localized!("trust-list-too-large")),
             Ok(_) => {}
         }
-        let contents: Contents =
+        let contents: TrustContents =
             serde_json::from_str(&text).map_err(|cause| localized!("trust-list-damaged", cause))?;
         match contents.version {
             VERSION => Ok(contents),
@@ -197,7 +197,7 @@ impl TrustStore {
     }
 
     /// Reads, changes and replaces the file under the lock.
-    fn change(&self, change: impl FnOnce(&mut Contents)) -> Result<()> {
+    fn change(&self, change: impl FnOnce(&mut TrustContents)) -> Result<()> {
         let failed = |cause: io::Error| {
             let text = localized!("trust-list-unwritten", path = self.path.display());
             Error::new(ErrorCode::Io, text).caused_by(cause)
@@ -213,7 +213,7 @@ impl TrustStore {
             // Keep the damaged file for a person to inspect; it no longer counted as trusted.
             Err(_) => {
                 fs::rename(&self.path, self.beside("damaged")).map_err(failed)?;
-                Contents { version: VERSION, ..Contents::default() }
+                TrustContents { version: VERSION, ..TrustContents::default() }
             }
         };
         change(&mut contents);
@@ -419,7 +419,8 @@ mod tests {
         let case = case();
         let project = case.project("a");
         let hashes: Vec<String> = (0..HASHES_MAX).map(|n| n.to_string()).collect();
-        let contents = Contents { version: VERSION, projects: [(key(&project).unwrap(), hashes)].into() };
+        let contents =
+            TrustContents { version: VERSION, projects: [(key(&project).unwrap(), hashes)].into() };
         fs::create_dir(case.store.path().parent().unwrap()).unwrap();
         case.store
             .replace(

@@ -14,7 +14,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
-use crate::registry::{Registry, Snapshot};
+use crate::registry::{AgentRegistry, RegistrySnapshot};
 
 /// Debounce interval: editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ const POINTS_MAX: usize = 1_024;
 
 /// The change detection in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum WatchMethod {
     /// File system events; falls back to `Polling` if they are unavailable.
     Events,
     /// Periodic checks of the files.
@@ -38,8 +38,8 @@ pub enum How {
 
 /// A running watcher; dropping it ends its thread.
 #[derive(Debug)]
-pub struct Watcher {
-    signal: Arc<Signal>,
+pub struct FileWatcher {
+    signal: Arc<WatchSignal>,
     polling: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -47,49 +47,55 @@ pub struct Watcher {
 /// Watches the registry's files. Calls `on_change` with each new snapshot from the watcher's thread, less
 /// than a second after a change.
 pub fn watch(
-    registry: Arc<Registry>,
-    how: How,
-    mut on_change: impl FnMut(&Arc<Snapshot>) + Send + 'static,
-) -> Result<Watcher> {
-    let tell = move |news: News<'_>| match news {
-        News::Changed(snapshot) => on_change(snapshot),
-        News::Idle => {}
+    registry: Arc<AgentRegistry>,
+    how: WatchMethod,
+    mut on_change: impl FnMut(&Arc<RegistrySnapshot>) + Send + 'static,
+) -> Result<FileWatcher> {
+    let tell = move |news: WatchNews<'_>| match news {
+        WatchNews::Changed(snapshot) => on_change(snapshot),
+        WatchNews::Idle => {}
     };
     start(registry, how, SWEEP_PAUSE, tell)
 }
 
 /// Messages from the watcher's thread.
-enum News<'a> {
-    Changed(&'a Arc<Snapshot>),
+enum WatchNews<'a> {
+    Changed(&'a Arc<RegistrySnapshot>),
     /// All earlier changes are handled, and later ones will be noticed.
     Idle,
 }
 
 fn start(
-    registry: Arc<Registry>,
-    how: How,
+    registry: Arc<AgentRegistry>,
+    how: WatchMethod,
     sweep_pause: Duration,
-    tell: impl FnMut(News<'_>) + Send + 'static,
-) -> Result<Watcher> {
-    let signal = Arc::new(Signal::default());
-    let polling = Arc::new(AtomicBool::new(how == How::Polling));
-    let mut work =
-        Work { registry, signal: signal.clone(), polling: polling.clone(), armed: None, sweep_pause, tell };
+    tell: impl FnMut(WatchNews<'_>) + Send + 'static,
+) -> Result<FileWatcher> {
+    let signal = Arc::new(WatchSignal::default());
+    let polling = Arc::new(AtomicBool::new(how == WatchMethod::Polling));
+    let mut work = WatchThread {
+        registry,
+        signal: signal.clone(),
+        polling: polling.clone(),
+        armed: None,
+        sweep_pause,
+        tell,
+    };
     let thread = std::thread::Builder::new()
         .name("posse-watch".to_owned())
         .spawn(move || work.run())
         .map_err(|cause| Error::new(ErrorCode::Internal, localized!("no-thread")).caused_by(cause))?;
-    Ok(Watcher { signal, polling, thread: Some(thread) })
+    Ok(FileWatcher { signal, polling, thread: Some(thread) })
 }
 
-impl Watcher {
+impl FileWatcher {
     /// Returns the change detection in use.
-    pub fn how(&self) -> How {
-        if self.polling.load(Ordering::Relaxed) { How::Polling } else { How::Events }
+    pub fn how(&self) -> WatchMethod {
+        if self.polling.load(Ordering::Relaxed) { WatchMethod::Polling } else { WatchMethod::Events }
     }
 }
 
-impl Drop for Watcher {
+impl Drop for FileWatcher {
     fn drop(&mut self) {
         self.signal.set(|pending| pending.stop = true);
         if let Some(thread) = self.thread.take() {
@@ -101,32 +107,32 @@ impl Drop for Watcher {
 
 /// Pending work for the thread; its size stays constant however many events arrive.
 #[derive(Debug, Default)]
-struct Signal {
-    pending: Mutex<Pending>,
+struct WatchSignal {
+    pending: Mutex<PendingWatch>,
     arrived: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingWatch {
     changed: bool,
     /// A watched directory was removed or replaced, so its watch may be dead.
     replaced: bool,
     stop: bool,
 }
 
-impl Signal {
-    fn set(&self, set: impl FnOnce(&mut Pending)) {
+impl WatchSignal {
+    fn set(&self, set: impl FnOnce(&mut PendingWatch)) {
         set(&mut self.lock());
         self.arrived.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Pending> {
+    fn lock(&self) -> MutexGuard<'_, PendingWatch> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits up to `pause` for an event, then until events stop arriving.
-    fn wait(&self, pause: Duration) -> Pending {
-        let waiting = |pending: &mut Pending| !pending.changed && !pending.stop;
+    fn wait(&self, pause: Duration) -> PendingWatch {
+        let waiting = |pending: &mut PendingWatch| !pending.changed && !pending.stop;
         let waited = self.arrived.wait_timeout_while(self.lock(), pause, waiting);
         let mut pending = waited.unwrap_or_else(PoisonError::into_inner).0;
         let mut all = std::mem::take(&mut *pending);
@@ -145,17 +151,17 @@ impl Signal {
     }
 }
 
-struct Work<F> {
-    registry: Arc<Registry>,
-    signal: Arc<Signal>,
+struct WatchThread<F> {
+    registry: Arc<AgentRegistry>,
+    signal: Arc<WatchSignal>,
     polling: Arc<AtomicBool>,
-    armed: Option<Armed>,
+    armed: Option<ArmedWatches>,
     sweep_pause: Duration,
     tell: F,
 }
 
 /// Active watches, with the device and inode of each directory.
-struct Armed {
+struct ArmedWatches {
     points: Points,
     /// Ends its watches when dropped.
     _watcher: RecommendedWatcher,
@@ -163,13 +169,13 @@ struct Armed {
 
 type Points = BTreeMap<PathBuf, (u64, u64)>;
 
-impl<F: FnMut(News<'_>)> Work<F> {
+impl<F: FnMut(WatchNews<'_>)> WatchThread<F> {
     fn run(&mut self) {
         let mut replaced = false;
         loop {
             self.follow(replaced);
             let pause = if self.polling.load(Ordering::Relaxed) { POLL_PAUSE } else { self.sweep_pause };
-            (self.tell)(News::Idle);
+            (self.tell)(WatchNews::Idle);
             let pending = self.signal.wait(pause);
             if pending.stop {
                 return;
@@ -183,7 +189,7 @@ impl<F: FnMut(News<'_>)> Work<F> {
     fn follow(&mut self, mut replaced: bool) {
         loop {
             if let Some(snapshot) = self.registry.reload() {
-                (self.tell)(News::Changed(&snapshot));
+                (self.tell)(WatchNews::Changed(&snapshot));
             }
             if self.polling.load(Ordering::Relaxed) || !self.arm(replaced) {
                 return;
@@ -200,7 +206,7 @@ impl<F: FnMut(News<'_>)> Work<F> {
             return false;
         }
         let matter = matter.into_iter().map(|(_, path)| path).collect();
-        match Armed::new(points, matter, self.signal.clone()) {
+        match ArmedWatches::new(points, matter, self.signal.clone()) {
             Ok(armed) => self.armed = Some(armed),
             Err(()) => {
                 self.armed = None;
@@ -211,9 +217,9 @@ impl<F: FnMut(News<'_>)> Work<F> {
     }
 }
 
-impl Armed {
+impl ArmedWatches {
     /// Sets the watches; fails if an existing directory cannot be watched.
-    fn new(points: Points, matter: BTreeSet<PathBuf>, signal: Arc<Signal>) -> Result<Self, ()> {
+    fn new(points: Points, matter: BTreeSet<PathBuf>, signal: Arc<WatchSignal>) -> Result<Self, ()> {
         if points.len() > POINTS_MAX {
             return Err(());
         }
@@ -234,7 +240,7 @@ fn on_event(
     event: notify::Result<notify::Event>,
     matter: &BTreeSet<PathBuf>,
     watched: &BTreeSet<PathBuf>,
-    signal: &Signal,
+    signal: &WatchSignal,
 ) {
     let Ok(event) = event else {
         // An event was lost, so check everything.
@@ -294,20 +300,20 @@ mod tests {
 
     struct Watching {
         case: Case,
-        registry: Arc<Registry>,
+        registry: Arc<AgentRegistry>,
         /// A snapshot, or `None` when the watcher became idle.
-        news: Receiver<Option<Arc<Snapshot>>>,
-        watcher: Watcher,
+        news: Receiver<Option<Arc<RegistrySnapshot>>>,
+        watcher: FileWatcher,
     }
 
     /// Starts a watcher and waits until it is idle. It never sweeps, so event tests rely on events alone.
-    fn watching(case: Case, how: How) -> Watching {
+    fn watching(case: Case, how: WatchMethod) -> Watching {
         let registry = Arc::new(case.load_with_store());
         let (sender, news) = channel();
-        let tell = move |told: News<'_>| {
+        let tell = move |told: WatchNews<'_>| {
             let told = match told {
-                News::Changed(snapshot) => Some(snapshot.clone()),
-                News::Idle => None,
+                WatchNews::Changed(snapshot) => Some(snapshot.clone()),
+                WatchNews::Idle => None,
             };
             // The test may have ended.
             let _ = sender.send(told);
@@ -319,14 +325,15 @@ mod tests {
     }
 
     impl Watching {
-        fn next(&self, what: &str) -> Option<Arc<Snapshot>> {
+        fn next(&self, what: &str) -> Option<Arc<RegistrySnapshot>> {
             self.news.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("not noticed: {what}"))
         }
 
         /// Waits until the watcher has noticed the change and is idle again.
         fn until_prompt(&self, what: &str, name: &str, prompt: Option<&str>) {
-            let fits =
-                |snapshot: &Snapshot| snapshot.find(name).ok().map(|a| a.prompt.clone()).as_deref() == prompt;
+            let fits = |snapshot: &RegistrySnapshot| {
+                snapshot.find(name).ok().map(|a| a.prompt.clone()).as_deref() == prompt
+            };
             let mut noticed = false;
             loop {
                 match self.next(what) {
@@ -339,7 +346,7 @@ mod tests {
         }
     }
 
-    fn life_of_a_file(how: How) {
+    fn life_of_a_file(how: WatchMethod) {
         let case = Case::new();
         case.write("home/.posse/agents/a.md", "one");
         let w = watching(case, how);
@@ -357,17 +364,17 @@ mod tests {
 
     #[test]
     fn the_life_of_a_file_is_followed_by_events() {
-        life_of_a_file(How::Events);
+        life_of_a_file(WatchMethod::Events);
     }
 
     #[test]
     fn the_life_of_a_file_is_followed_by_polling() {
-        life_of_a_file(How::Polling);
+        life_of_a_file(WatchMethod::Polling);
     }
 
     #[test]
     fn directories_that_come_later_go_and_come_back_are_followed() {
-        let w = watching(Case::new(), How::Events);
+        let w = watching(Case::new(), WatchMethod::Events);
         w.case.write("home/.claude/agents/deep/a.md", "one");
         w.until_prompt("a directory that did not exist", "a", Some("one"));
         w.case.write("home/.claude/agents/deep/a.md", "two");
@@ -382,14 +389,14 @@ mod tests {
         w.until_prompt("its arrival", "a", Some("three"));
         w.case.write("home/.claude/agents/a.md", "four");
         w.until_prompt("a change after it", "a", Some("four"));
-        assert_eq!(w.watcher.how(), How::Events);
+        assert_eq!(w.watcher.how(), WatchMethod::Events);
     }
 
     #[test]
     fn a_directory_of_agents_that_comes_into_one_that_was_there_is_followed() {
         let case = Case::new();
         fs::create_dir_all(case.path("home/.claude")).unwrap();
-        let w = watching(case, How::Events);
+        let w = watching(case, WatchMethod::Events);
         w.case.write("home/.claude/agents/a.md", "one");
         w.until_prompt("a directory", "a", Some("one"));
     }
@@ -400,14 +407,14 @@ mod tests {
         let registry = Arc::new(case.load());
         let (sender, news) = channel();
         let path = case.path("home/.claude/agents/b.md");
-        let tell = move |told: News<'_>| {
+        let tell = move |told: WatchNews<'_>| {
             // The files were checked, and the new directory has no watch yet.
-            if let News::Changed(snapshot) = told {
+            if let WatchNews::Changed(snapshot) = told {
                 fs::write(&path, "b").unwrap();
                 let _ = sender.send(snapshot.find("b").is_ok());
             }
         };
-        let _watcher = start(registry, How::Events, Duration::from_secs(3600), tell).unwrap();
+        let _watcher = start(registry, WatchMethod::Events, Duration::from_secs(3600), tell).unwrap();
         case.write("home/.claude/agents/a.md", "a");
         while !news.recv_timeout(DEADLINE).expect("both files are noticed") {}
     }
@@ -418,8 +425,8 @@ mod tests {
         for number in 0..=POINTS_MAX {
             fs::create_dir_all(case.path(&format!("home/.claude/agents/{number}"))).unwrap();
         }
-        let w = watching(case, How::Events);
-        assert_eq!(w.watcher.how(), How::Polling);
+        let w = watching(case, WatchMethod::Events);
+        assert_eq!(w.watcher.how(), WatchMethod::Polling);
         w.case.write("home/.claude/agents/7/a.md", "one");
         w.until_prompt("a new file", "a", Some("one"));
     }
@@ -428,7 +435,7 @@ mod tests {
     fn a_yes_in_another_process_is_noticed() {
         let case = Case::new();
         case.write("project/.posse/agents/a.md", "one");
-        let w = watching(case, How::Events);
+        let w = watching(case, WatchMethod::Events);
         let snapshot = w.registry.snapshot();
         let hashes = snapshot.untrusted().map(|candidate| candidate.read.origin.hash.as_str());
         w.case.store().trust(w.registry.places().root().unwrap(), hashes).unwrap();
@@ -440,7 +447,7 @@ mod tests {
         let matter = [PathBuf::from("/p/.posse/agents")].into();
         let watched = [PathBuf::from("/p"), PathBuf::from("/p/.posse")].into();
         let tell = |kind: EventKind, path: &str| {
-            let signal = Signal::default();
+            let signal = WatchSignal::default();
             on_event(Ok(notify::Event::new(kind).add_path(path.into())), &matter, &watched, &signal);
             let pending = signal.lock();
             (pending.changed, pending.replaced)
@@ -460,7 +467,7 @@ mod tests {
 
     #[test]
     fn dropping_ends_the_thread() {
-        let w = watching(Case::new(), How::Events);
+        let w = watching(Case::new(), WatchMethod::Events);
         drop(w.watcher);
         // The thread held the sender, so the channel closes when the thread ends.
         assert_eq!(w.news.try_iter().count(), 0);

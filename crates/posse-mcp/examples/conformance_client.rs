@@ -15,10 +15,10 @@ use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::tool::ToolSpec;
 use posse_mcp::client::{
-    Annotations, Begun, Endpoint, Known, Memory, OAuth, Process, Program, Proof, Record, Remote, Server,
-    ServerConfig, ServerName, Starter, Vault,
+    AnnotationTrust, ClientProof, McpClient, OAuth, PinStore, ProgramStarter, RemoteServer, ServerConfig,
+    ServerEndpoint, ServerName, ServerProcess, ServerProgram, SignInStart, TokenRecord, TokenVault, ToolPins,
 };
-use posse_net::Pool;
+use posse_net::ConnectionPool;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput};
 use serde_json::{Map, Value, json};
 
@@ -38,7 +38,7 @@ async fn main() -> ExitCode {
 }
 
 async fn converse(url: &str) -> Result<(), String> {
-    let endpoint = Endpoint::Http(Remote {
+    let endpoint = ServerEndpoint::Http(RemoteServer {
         url: url.parse().map_err(|_| format!("`{url}` is no address"))?,
         headers: Vec::new(),
         bearer: None,
@@ -52,11 +52,11 @@ async fn converse(url: &str) -> Result<(), String> {
         origin: String::new(),
         startup,
         call,
-        annotations: Annotations::Ignored,
+        annotations: AnnotationTrust::Ignored,
     };
     let vault = Arc::new(InMemory::default());
     let memory = Arc::new(Forgetful::default());
-    let server = Server::with_vault(config, Arc::new(NoProcess), memory, Some(vault));
+    let server = McpClient::with_vault(config, Arc::new(NoProcess), memory, Some(vault));
     let mut used = use_all(&server).await;
     for _ in 0..SIGN_INS_MAX {
         match &used {
@@ -73,7 +73,7 @@ async fn converse(url: &str) -> Result<(), String> {
     used
 }
 
-async fn use_all(server: &Arc<Server>) -> Result<(), String> {
+async fn use_all(server: &Arc<McpClient>) -> Result<(), String> {
     let said = |e: posse_core::Error| format!("{e} {}", e.advice().unwrap_or_default());
     server.meet().await.map_err(said)?;
     let tools = server.tools().map_err(said)?;
@@ -107,7 +107,7 @@ fn oauth() -> OAuth {
     let text = |key: &str| context[key].as_str().map(str::to_owned);
     let is_machine =
         std::env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|name| name.contains("client-credentials"));
-    let proof = text("private_key_pem").map_or(Proof::Secret, Proof::Key);
+    let proof = text("private_key_pem").map_or(ClientProof::Secret, ClientProof::Key);
     OAuth {
         client_id: text("client_id"),
         client_secret: text("client_secret"),
@@ -118,9 +118,11 @@ fn oauth() -> OAuth {
     }
 }
 
-async fn sign_in(server: &Server) -> Result<(), String> {
+async fn sign_in(server: &McpClient) -> Result<(), String> {
     let keeper = server.keeper().ok_or("nobody can sign in")?;
-    let Begun::Person(sign_in) = keeper.sign_in().await.map_err(|e| e.to_string())? else { return Ok(()) };
+    let SignInStart::Person(sign_in) = keeper.sign_in().await.map_err(|e| e.to_string())? else {
+        return Ok(());
+    };
     let back = ask(sign_in.url()).await?.ok_or("the browser was not sent back")?;
     let (redirect, shown) = tokio::join!(sign_in.redirected(), ask(&back));
     shown?;
@@ -130,7 +132,7 @@ async fn sign_in(server: &Server) -> Result<(), String> {
 /// Loads one page; returns the redirect target.
 async fn ask(url: &str) -> Result<Option<String>, String> {
     let uri: Uri = url.parse().map_err(|_| format!("`{url}` is no address"))?;
-    let pool = Pool::new(&uri, None, Duration::from_secs(10)).map_err(|e| e.to_string())?;
+    let pool = ConnectionPool::new(&uri, None, Duration::from_secs(10)).map_err(|e| e.to_string())?;
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = uri;
     let response = pool.send(request).await.map_err(|e| e.to_string())?;
@@ -188,21 +190,25 @@ fn arguments(spec: &ToolSpec) -> Value {
 
 struct NoProcess;
 
-impl Starter for NoProcess {
-    fn start<'a>(&'a self, _: &'a ServerName, _: &'a Program) -> BoxFuture<'a, Result<Process, String>> {
+impl ProgramStarter for NoProcess {
+    fn start<'a>(
+        &'a self,
+        _: &'a ServerName,
+        _: &'a ServerProgram,
+    ) -> BoxFuture<'a, Result<ServerProcess, String>> {
         Box::pin(std::future::ready(Err("this client starts no programs".to_owned())))
     }
 }
 
 #[derive(Default)]
-struct Forgetful(Mutex<HashMap<String, Known>>);
+struct Forgetful(Mutex<HashMap<String, ToolPins>>);
 
-impl Memory for Forgetful {
-    fn load(&self, key: &str) -> Result<Option<Known>> {
+impl PinStore for Forgetful {
+    fn load(&self, key: &str) -> Result<Option<ToolPins>> {
         Ok(self.0.lock().map(|known| known.get(key).cloned()).unwrap_or_default())
     }
 
-    fn save(&self, key: &str, known: &Known) -> Result<()> {
+    fn save(&self, key: &str, known: &ToolPins) -> Result<()> {
         if let Ok(mut all) = self.0.lock() {
             all.insert(key.to_owned(), known.clone());
         }
@@ -211,14 +217,14 @@ impl Memory for Forgetful {
 }
 
 #[derive(Default)]
-struct InMemory(Mutex<HashMap<String, Record>>);
+struct InMemory(Mutex<HashMap<String, TokenRecord>>);
 
-impl Vault for InMemory {
-    fn load(&self, key: &str) -> Result<Option<Record>> {
+impl TokenVault for InMemory {
+    fn load(&self, key: &str) -> Result<Option<TokenRecord>> {
         Ok(self.0.lock().map(|records| records.get(key).cloned()).unwrap_or_default())
     }
 
-    fn save(&self, key: &str, record: &Record) -> Result<()> {
+    fn save(&self, key: &str, record: &TokenRecord) -> Result<()> {
         if let Ok(mut all) = self.0.lock() {
             all.insert(key.to_owned(), record.clone());
         }

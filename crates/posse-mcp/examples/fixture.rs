@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use posse_mcp::server::http::{self, Guard};
+use posse_mcp::server::http::{self, RequestGuard};
 use rmcp::model::*;
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -748,7 +748,7 @@ async fn main() -> posse_core::Result<()> {
     let address = listener.local_addr().expect("it listens");
     eprintln!("listening on http://{address}{}", http::PATH);
     let fixture = Fixture::new();
-    let guard = Guard::of_this_machine(None);
+    let guard = RequestGuard::of_this_machine(None);
     http::serve(listener, move || fixture.clone(), guard, CancellationToken::new()).await;
     Ok(())
 }

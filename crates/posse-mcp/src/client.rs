@@ -36,10 +36,13 @@ use posse_runtime::ports::BoxFuture;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use definition::{Annotations, Definitions, Offered, hash, offered};
-pub use oauth::{Begun, Granted, Keeper, OAuth, Proof, Record, SignIn, Standing, Vault};
-pub use pins::{Difference, Kind, Known, Memory};
-pub use server::Server;
+pub use definition::{AnnotationTrust, Definitions, OfferedTool, hash, offered};
+pub use oauth::{
+    ClientProof, GrantedToken, LoginStanding, OAuth, SignIn, SignInStart, TokenManager, TokenRecord,
+    TokenVault,
+};
+pub use pins::{DifferenceKind, PinDifference, PinStore, ToolPins};
+pub use server::McpClient;
 
 /// Maximum size of one message from a server. Larger than any result a model can use, small enough to buffer
 /// a few at once.
@@ -97,7 +100,7 @@ impl fmt::Display for ServerName {
 #[derive(Clone)]
 pub struct ServerConfig {
     pub name: ServerName,
-    pub endpoint: Endpoint,
+    pub endpoint: ServerEndpoint,
     /// The source of this entry: the operator's configuration or a project. Servers of different origins
     /// share nothing.
     pub origin: String,
@@ -105,19 +108,19 @@ pub struct ServerConfig {
     pub startup: Duration,
     /// Limit for one call.
     pub call: Duration,
-    pub annotations: Annotations,
+    pub annotations: AnnotationTrust,
 }
 
 /// The transport to a server.
 #[derive(Clone)]
-pub enum Endpoint {
-    Stdio(Program),
-    Http(Remote),
+pub enum ServerEndpoint {
+    Stdio(ServerProgram),
+    Http(RemoteServer),
 }
 
 /// A program that speaks the protocol on its standard input and output.
 #[derive(Clone)]
-pub struct Program {
+pub struct ServerProgram {
     pub command: String,
     pub args: Vec<String>,
     /// Variables added to the environment that every program gets.
@@ -128,7 +131,7 @@ pub struct Program {
 
 /// A server reached over HTTP.
 #[derive(Clone)]
-pub struct Remote {
+pub struct RemoteServer {
     pub url: Uri,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub bearer: Option<String>,
@@ -148,12 +151,12 @@ impl ServerConfig {
         part(&self.origin);
         part(self.name.as_str());
         match &self.endpoint {
-            Endpoint::Stdio(program) => {
+            ServerEndpoint::Stdio(program) => {
                 part("stdio");
                 part(&program.command);
                 program.args.iter().for_each(|arg| part(arg));
             }
-            Endpoint::Http(remote) => {
+            ServerEndpoint::Http(remote) => {
                 part("http");
                 part(&remote.url.to_string());
             }
@@ -167,26 +170,26 @@ impl ServerConfig {
 
 /// Starts server programs with the restrictions that apply to them; the only way to spawn a process from
 /// here.
-pub trait Starter: Send + Sync {
+pub trait ProgramStarter: Send + Sync {
     /// Starts the program. The error says why it must not or could not start.
     fn start<'a>(
         &'a self,
         server: &'a ServerName,
-        program: &'a Program,
-    ) -> BoxFuture<'a, Result<Process, String>>;
+        program: &'a ServerProgram,
+    ) -> BoxFuture<'a, Result<ServerProcess, String>>;
 }
 
 /// A running server program.
-pub struct Process {
+pub struct ServerProcess {
     /// The program's standard input.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
     /// The program's standard output.
     pub output: Box<dyn AsyncRead + Send + Unpin>,
-    pub life: Box<dyn Life>,
+    pub life: Box<dyn ProcessLife>,
 }
 
 /// A handle that ends the program: at once when ended, soon after when dropped. No child process survives.
-pub trait Life: Send {
+pub trait ProcessLife: Send {
     /// Ends the program and returns the tail of its standard error.
     fn end(self: Box<Self>) -> BoxFuture<'static, String>;
 }

@@ -14,12 +14,12 @@ mod tools;
 mod watch;
 mod wire;
 
-pub use door::{Door, Serving};
-pub use entrance::{Entrance, Opener};
-pub use resources::Transcripts;
-pub use sampling::{ANY, HostModel, Hosts, PROVIDER};
-pub use tools::{Offer, TaskReach};
-pub use wire::Wire;
+pub use door::{McpServer, ServerParts};
+pub use entrance::{SessionSlot, SlotOpener};
+pub use resources::TranscriptSource;
+pub use sampling::{ANY, ConnectedHosts, HostModel, PROVIDER};
+pub use tools::{HostTool, TaskReach};
+pub use wire::HostWire;
 
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
@@ -27,7 +27,7 @@ use rmcp::ServerHandler;
 use rmcp::service::{ServerInitializeError, serve_server};
 
 /// Serves one host until its input ends.
-pub async fn converse<H: ServerHandler + Clone>(handler: H, wire: Wire) -> Result<()> {
+pub async fn converse<H: ServerHandler + Clone>(handler: H, wire: HostWire) -> Result<()> {
     loop {
         match serve_server(handler.clone(), wire.clone()).await {
             Ok(running) => {

@@ -12,22 +12,22 @@ use std::net::{TcpListener, TcpStream};
 use posse_core::agent::ModelSettings;
 use posse_core::board::Urgency;
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_models::anthropic::Anthropic;
-use posse_models::body::{self, Encoded, Encoder};
+use posse_models::body::{self, BodyEncoder, EncodedBody};
 use posse_models::gemini::Gemini;
-use posse_models::http::{Credential, Endpoint};
+use posse_models::http::{KeySource, ProviderEndpoint};
 use posse_models::openai_chat::OpenAiChat;
 use posse_models::openai_responses::OpenAiResponses;
-use posse_runtime::ports::{Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited};
+use posse_runtime::ports::{Model, ModelMemo, ModelRequest, NoDeltas, ToolUse, UnlimitedCalls};
 
 const TURNS: usize = 200;
 const RESULT_BYTES: usize = 4096;
 
 fn main() {
     let url = discarding_server();
-    let endpoint = || Endpoint::new(url.clone(), Credential::none());
+    let endpoint = || ProviderEndpoint::new(url.clone(), KeySource::none());
     line(&format!("CPU microseconds per turn; {TURNS} turns, results of {RESULT_BYTES} bytes"));
     line(&format!("{:<44}{:>12}{:>12}{:>12}", "", "turns 1-20", "91-110", "181-200"));
     measure("anthropic", &Anthropic::new(endpoint(), "m").expect("a good URL"));
@@ -36,12 +36,12 @@ fn main() {
     measure("gemini", &Gemini::new(endpoint(), "m").expect("a good URL"));
 }
 
-fn measure<M: Encoder + Model>(name: &str, model: &M) {
+fn measure<M: BodyEncoder + Model>(name: &str, model: &M) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     row(&format!("{name}: body"), |talk| {
         drop(body::encode(model, &mut talk.request()));
     });
-    let mut held: Option<Encoded> = None;
+    let mut held: Option<EncodedBody> = None;
     row(&format!("{name}: body, copied"), |talk| {
         held = body::encode(model, &mut talk.request()).ok();
     });
@@ -78,7 +78,7 @@ struct Talk {
     tools: Vec<ToolSpec>,
     messages: Vec<Message>,
     settings: ModelSettings,
-    memo: Memo,
+    memo: ModelMemo,
     result: String,
 }
 
@@ -88,14 +88,14 @@ impl Talk {
             name: "lookup".to_owned(),
             description: "Looks a key up.".to_owned(),
             input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}}}"#.to_owned(),
-            effect: Effect::Pure,
+            effect: ToolEffect::Pure,
         };
         let row = "a row of text, as a tool returns it\n";
         Self {
             tools: vec![tool],
             messages: vec![Message::user("Look everything up.")],
             settings: ModelSettings::default(),
-            memo: Memo::default(),
+            memo: ModelMemo::default(),
             result: row.repeat(RESULT_BYTES / row.len() + 1)[..RESULT_BYTES].to_owned(),
         }
     }
@@ -112,7 +112,7 @@ impl Talk {
             unanswered: 0,
             generation: 0,
             memo: &mut self.memo,
-            allowance: &Unlimited,
+            allowance: &UnlimitedCalls,
             urgency: Urgency::Interactive,
         }
     }
@@ -122,7 +122,7 @@ impl Talk {
             key: CallKey { turn, index: 0 },
             id: format!("call_{turn}"),
             name: "lookup".to_owned(),
-            arguments: Arguments::Object(format!(r#"{{"key":"{turn}"}}"#)),
+            arguments: CallArguments::Object(format!(r#"{{"key":"{turn}"}}"#)),
             signature: None,
         };
         let result = ToolResult::new(&call, self.result.clone());

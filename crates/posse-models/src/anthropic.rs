@@ -16,14 +16,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::assemble::Assembler;
-use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
-use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
+use crate::assemble::ReplyAssembler;
+use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
+use crate::client::{ProviderClient, ProviderFormat};
+use crate::exchange::{ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
-use crate::sse::Event;
-use crate::tokens::{Count, Counts};
+use crate::sse::SseEvent;
+use crate::tokens::{ReportedCount, ReportedUsage};
 
 /// Default base URL.
 pub const BASE_URL: &str = "https://api.anthropic.com";
@@ -35,18 +35,18 @@ const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const THINKING_TOKENS_MIN: u32 = 1024;
 
 /// Client for Anthropic's Messages API.
-pub type Anthropic = Client<Messages>;
+pub type Anthropic = ProviderClient<AnthropicMessages>;
 
 /// The Messages wire format.
 #[derive(Debug, Clone, Default)]
-pub struct Messages;
+pub struct AnthropicMessages;
 
-impl Format for Messages {
+impl ProviderFormat for AnthropicMessages {
     const PROVIDER: &'static str = PROVIDER;
 }
 
-impl Wire for Anthropic {
-    type Reader = MessageReader;
+impl WireCodec for Anthropic {
+    type AnswerReader = MessageReader;
 
     fn path(&self, _: bool) -> String {
         // People write the base URL with and without the version.
@@ -63,14 +63,14 @@ impl Wire for Anthropic {
     }
 }
 
-impl Encoder for Anthropic {
+impl BodyEncoder for Anthropic {
     const WIRE: &'static str = "anthropic";
 
     fn model(&self) -> &str {
         &self.model
     }
 
-    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn head(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         out.raw(r#"{"model":"#);
         out.string(&self.model);
         if !request.tools.is_empty() {
@@ -98,7 +98,7 @@ impl Encoder for Anthropic {
         Ok(())
     }
 
-    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+    fn message(&self, message: &Message, out: &mut JsonBuffer) -> TextEnding {
         match message {
             Message::User { text } => {
                 out.item();
@@ -124,27 +124,27 @@ impl Encoder for Anthropic {
         }
     }
 
-    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         out.raw("]");
         out.number("max_tokens", request.output_tokens_max);
         if !request.settings.buffered {
             out.raw(r#","stream":true"#);
         }
         let mut thinking = thinking(&self.model, request.settings, request.output_tokens_max);
-        if matches!(thinking, Thinking::Budget(_)) && !may_think(request.messages) {
-            thinking = Thinking::Off;
+        if matches!(thinking, AnthropicThinking::Budget(_)) && !may_think(request.messages) {
+            thinking = AnthropicThinking::Off;
         }
         match thinking {
-            Thinking::Off => {}
-            Thinking::Budget(tokens) => {
+            AnthropicThinking::Off => {}
+            AnthropicThinking::Budget(tokens) => {
                 out.raw(r#","thinking":{"type":"enabled""#);
                 out.number("budget_tokens", tokens);
                 out.raw("}");
             }
-            Thinking::Adaptive => out.raw(r#","thinking":{"type":"adaptive"}"#),
+            AnthropicThinking::Adaptive => out.raw(r#","thinking":{"type":"adaptive"}"#),
         }
         // With thinking on, the API takes no other temperature than its own.
-        if let (Some(temperature), Thinking::Off) = (request.settings.temperature, thinking) {
+        if let (Some(temperature), AnthropicThinking::Off) = (request.settings.temperature, thinking) {
             out.number("temperature", temperature);
         }
         output_config(request.settings, thinking, out)?;
@@ -156,11 +156,11 @@ impl Encoder for Anthropic {
     }
 }
 
-const OPEN: Ending = Ending::Open { close: "}]}", mark: CACHE_MARK };
+const OPEN: TextEnding = TextEnding::Open { close: "}]}", mark: CACHE_MARK };
 
 /// Every block is left open until the next one begins, so that the last one can take the cache marker.
-fn assistant(blocks: &[Block], out: &mut Out) -> Ending {
-    let mut ending = Ending::Whole;
+fn assistant(blocks: &[Block], out: &mut JsonBuffer) -> TextEnding {
+    let mut ending = TextEnding::Whole;
     for block in blocks {
         // The API refuses blank text, unsigned thinking and blocks of others.
         let sendable = match block {
@@ -174,7 +174,7 @@ fn assistant(blocks: &[Block], out: &mut Out) -> Ending {
         if !sendable {
             continue;
         }
-        if ending == Ending::Whole {
+        if ending == TextEnding::Whole {
             out.item();
             out.raw(r#"{"role":"assistant","content":["#);
         } else {
@@ -190,7 +190,7 @@ fn assistant(blocks: &[Block], out: &mut Out) -> Ending {
                 out.raw(r#"{"type":"thinking","thinking":"#);
                 out.string(text);
                 out.field("signature", signature.as_deref().unwrap_or_default());
-                ending = Ending::Open { close: "}]}", mark: "" };
+                ending = TextEnding::Open { close: "}]}", mark: "" };
             }
             Block::ToolCall(call) => {
                 out.raw(r#"{"type":"tool_use","id":"#);
@@ -201,7 +201,7 @@ fn assistant(blocks: &[Block], out: &mut Out) -> Ending {
             }
             Block::Opaque { json, .. } => {
                 out.raw(&json[..json.len() - 1]);
-                ending = Ending::Open { close: "}]}", mark: "" };
+                ending = TextEnding::Open { close: "}]}", mark: "" };
             }
         }
     }
@@ -209,15 +209,15 @@ fn assistant(blocks: &[Block], out: &mut Out) -> Ending {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Thinking {
+enum AnthropicThinking {
     Off,
     Budget(u32),
     Adaptive,
 }
 
-fn thinking(model: &str, settings: &ModelSettings, output_tokens_max: u32) -> Thinking {
+fn thinking(model: &str, settings: &ModelSettings, output_tokens_max: u32) -> AnthropicThinking {
     let wanted = match (settings.thinking_tokens, settings.effort) {
-        (Some(0), _) | (None, None) => return Thinking::Off,
+        (Some(0), _) | (None, None) => return AnthropicThinking::Off,
         (Some(tokens), _) => tokens,
         (None, Some(Effort::Low)) => 2048,
         (None, Some(Effort::Medium)) => 8192,
@@ -225,11 +225,11 @@ fn thinking(model: &str, settings: &ModelSettings, output_tokens_max: u32) -> Th
         (None, Some(Effort::Max)) => 32_768,
     };
     if thinks_adaptively(model) {
-        return Thinking::Adaptive;
+        return AnthropicThinking::Adaptive;
     }
     // The budget is part of `max_tokens` and must leave room for an answer.
     let budget = wanted.max(THINKING_TOKENS_MIN).min(output_tokens_max / 4 * 3);
-    if budget < THINKING_TOKENS_MIN { Thinking::Off } else { Thinking::Budget(budget) }
+    if budget < THINKING_TOKENS_MIN { AnthropicThinking::Off } else { AnthropicThinking::Budget(budget) }
 }
 
 /// With a thinking budget, calls that are being answered must follow thinking. Those another model made, before a
@@ -255,8 +255,12 @@ fn thinks_adaptively(model: &str) -> bool {
     major.is_some_and(|major| (major, numbers.next().unwrap_or(0)) >= (4, 6))
 }
 
-fn output_config(settings: &ModelSettings, thinking: Thinking, out: &mut Out) -> Result<(), ModelFailure> {
-    let effort = settings.effort.filter(|_| thinking == Thinking::Adaptive);
+fn output_config(
+    settings: &ModelSettings,
+    thinking: AnthropicThinking,
+    out: &mut JsonBuffer,
+) -> Result<(), ModelFailure> {
+    let effort = settings.effort.filter(|_| thinking == AnthropicThinking::Adaptive);
     if effort.is_none() && settings.output_schema.is_none() {
         return Ok(());
     }
@@ -278,31 +282,31 @@ fn output_config(settings: &ModelSettings, thinking: Thinking, out: &mut Out) ->
 #[derive(Default)]
 pub(crate) struct MessageReader {
     stop: Option<String>,
-    usage: UsageReport,
+    usage: AnthropicUsage,
     /// Blocks of kinds we do not know, being streamed.
     unknown: Vec<(u64, Value, String)>,
 }
 
 /// All kinds of events in one: an enum tagged by `type` could not borrow raw blocks.
 #[derive(Deserialize)]
-struct StreamEvent<'a> {
+struct MessagesEvent<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(default)]
     index: u64,
-    message: Option<Start>,
+    message: Option<MessageStart>,
     #[serde(borrow)]
     content_block: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "crate::tokens::lenient")]
-    usage: Option<UsageReport>,
+    usage: Option<AnthropicUsage>,
 }
 
 #[derive(Deserialize)]
-struct Start {
+struct MessageStart {
     #[serde(default, deserialize_with = "crate::tokens::lenient")]
-    usage: UsageReport,
+    usage: AnthropicUsage,
 }
 
 #[derive(Deserialize)]
@@ -330,7 +334,7 @@ struct WholeMessage<'a> {
     content: Vec<&'a RawValue>,
     stop_reason: Option<String>,
     #[serde(default, deserialize_with = "crate::tokens::lenient")]
-    usage: UsageReport,
+    usage: AnthropicUsage,
 }
 
 #[derive(Deserialize)]
@@ -353,15 +357,15 @@ struct BlockStart<'a> {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct UsageReport {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_creation_input_tokens: Count,
+struct AnthropicUsage {
+    input_tokens: ReportedCount,
+    output_tokens: ReportedCount,
+    cache_read_input_tokens: ReportedCount,
+    cache_creation_input_tokens: ReportedCount,
 }
 
-impl UsageReport {
-    fn update(&mut self, later: &UsageReport) {
+impl AnthropicUsage {
+    fn update(&mut self, later: &AnthropicUsage) {
         self.input_tokens.update(later.input_tokens);
         self.output_tokens.update(later.output_tokens);
         self.cache_read_input_tokens.update(later.cache_read_input_tokens);
@@ -369,25 +373,25 @@ impl UsageReport {
     }
 
     /// The API counts cached input apart; our total includes it.
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> ReportedUsage {
         let cached = self.cache_read_input_tokens.plus(self.cache_creation_input_tokens);
-        Counts {
+        ReportedUsage {
             input: self.input_tokens.plus(cached),
             output: self.output_tokens,
             cache_read: self.cache_read_input_tokens,
             cache_write: self.cache_creation_input_tokens,
-            reasoning: Count::Missing,
+            reasoning: ReportedCount::Missing,
         }
     }
 }
 
 impl Reader for MessageReader {
-    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
         if event.name == "error" {
             let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
             return Err(ReadError::Provider(error));
         }
-        let read: StreamEvent<'_> = serde_json::from_str(&event.data)?;
+        let read: MessagesEvent<'_> = serde_json::from_str(&event.data)?;
         let delta = read.delta.map_or("{}", RawValue::get);
         match read.kind.as_ref() {
             "message_start" => self.usage = read.message.map(|message| message.usage).unwrap_or_default(),
@@ -402,10 +406,10 @@ impl Reader for MessageReader {
                 let delta: MessageDelta = serde_json::from_str(delta)?;
                 if delta.stop_reason.is_some() {
                     self.stop = delta.stop_reason;
-                    return Ok(Progress::Ending);
+                    return Ok(ReadProgress::Ending);
                 }
             }
-            "message_stop" => return Ok(Progress::Done),
+            "message_stop" => return Ok(ReadProgress::Done),
             "error" => {
                 let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
                 return Err(ReadError::Provider(error));
@@ -413,10 +417,10 @@ impl Reader for MessageReader {
             // `ping`, `content_block_stop` and whatever comes next year.
             _ => {}
         }
-        Ok(Progress::More)
+        Ok(ReadProgress::More)
     }
 
-    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         let message: WholeMessage<'_> = serde_json::from_str(body)?;
         for (index, block) in (0..).zip(message.content) {
             self.block(index, block, false, reply)?;
@@ -426,7 +430,7 @@ impl Reader for MessageReader {
         Ok(())
     }
 
-    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd> {
         let stop = self.stop.take()?;
         // A block whose input was cut is of no use to anyone.
         let _ = self.settle_unknown(reply);
@@ -439,7 +443,7 @@ impl Reader for MessageReader {
             "model_context_window_exceeded" => ReplyStop::ContextFull,
             _ => ReplyStop::Other(stop),
         };
-        Some(Ended { stop, counts: self.usage.counts(), note: None, has_marker: true })
+        Some(StreamEnd { stop, counts: self.usage.counts(), note: None, has_marker: true })
     }
 }
 
@@ -450,7 +454,7 @@ impl MessageReader {
         index: u64,
         raw: &RawValue,
         open: bool,
-        reply: &mut Assembler<'_>,
+        reply: &mut ReplyAssembler<'_>,
     ) -> Result<(), ReadError> {
         let block: BlockStart<'_> = serde_json::from_str(raw.get())?;
         let place = (index, 0);
@@ -480,7 +484,7 @@ impl MessageReader {
         &mut self,
         index: u64,
         delta: &BlockDelta<'_>,
-        reply: &mut Assembler<'_>,
+        reply: &mut ReplyAssembler<'_>,
     ) -> Result<(), ReadError> {
         let place = (index, 0);
         if let Some((_, _, input)) = self.unknown.iter_mut().find(|(unknown, ..)| *unknown == index) {
@@ -499,7 +503,7 @@ impl MessageReader {
     }
 
     /// Server tools and kinds to come: kept and sent back as they were.
-    fn settle_unknown(&mut self, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn settle_unknown(&mut self, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         for (index, mut block, input) in self.unknown.drain(..) {
             if !input.is_empty() {
                 block["input"] = serde_json::from_str(&input)?;
@@ -529,8 +533,8 @@ mod tests {
             assert_eq!(thinks_adaptively(model), adaptive, "{model}");
         }
         let settings = ModelSettings { thinking_tokens: Some(5000), ..ModelSettings::default() };
-        assert_eq!(thinking("claude-haiku-4-5", &settings, 8000), Thinking::Budget(5000));
-        assert_eq!(thinking("claude-haiku-4-5", &settings, 4000), Thinking::Budget(3000));
-        assert_eq!(thinking("claude-haiku-4-5", &settings, 1000), Thinking::Off);
+        assert_eq!(thinking("claude-haiku-4-5", &settings, 8000), AnthropicThinking::Budget(5000));
+        assert_eq!(thinking("claude-haiku-4-5", &settings, 4000), AnthropicThinking::Budget(3000));
+        assert_eq!(thinking("claude-haiku-4-5", &settings, 1000), AnthropicThinking::Off);
     }
 }

@@ -4,12 +4,12 @@
 //! alone. Fragments are appended in place and shown to the watcher as they come, never as a growing whole.
 
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, ToolCall};
+use posse_core::message::{Block, CallArguments, ToolCall};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
 use posse_core::text;
 use posse_core::tokens::tokens_at_most;
 use posse_messages::fixed;
-use posse_runtime::ports::{Delta, Deltas, NoDeltas};
+use posse_runtime::ports::{Delta, DeltaSink, NoDeltas};
 
 /// More parts than any real reply has; a stream that goes on opening parts is broken.
 const PARTS_MAX: usize = 4096;
@@ -20,29 +20,29 @@ const NAME_BYTES_MAX: usize = 1024;
 pub type Place = (u64, u64);
 
 /// Assembles a reply from streamed fragments.
-pub struct Assembler<'d> {
-    parts: Vec<Part>,
+pub struct ReplyAssembler<'d> {
+    parts: Vec<ReplyPart>,
     calls: usize,
     /// Bytes of text, thinking and arguments received: the base of an estimate when usage is missing.
     bytes: u64,
-    deltas: &'d dyn Deltas,
+    deltas: &'d dyn DeltaSink,
 }
 
-struct Part {
+struct ReplyPart {
     place: Place,
-    content: Content,
+    content: PartContent,
 }
 
-enum Content {
+enum PartContent {
     Text { text: String, signature: Option<String> },
     Thinking { text: String, signature: Option<String> },
     Call { index: usize, id: String, name: String, arguments: String, signature: Option<String> },
     Opaque { provider: &'static str, json: String },
 }
 
-impl<'d> Assembler<'d> {
+impl<'d> ReplyAssembler<'d> {
     /// Creates an assembler that shows deltas to this sink.
-    pub fn new(deltas: &'d dyn Deltas) -> Self {
+    pub fn new(deltas: &'d dyn DeltaSink) -> Self {
         Self { parts: Vec::new(), calls: 0, bytes: 0, deltas }
     }
 
@@ -54,16 +54,16 @@ impl<'d> Assembler<'d> {
     /// The most tokens that everything received so far can have.
     pub fn tokens_at_most(&self) -> u64 {
         let tokens = self.parts.iter().map(|part| match &part.content {
-            Content::Text { text, .. } | Content::Thinking { text, .. } if text.is_empty() => 0,
-            Content::Text { text, .. } | Content::Thinking { text, .. } => tokens_at_most(text),
-            Content::Call { name, arguments, .. } => tokens_at_most(name) + tokens_at_most(arguments),
-            Content::Opaque { json, .. } => tokens_at_most(json),
+            PartContent::Text { text, .. } | PartContent::Thinking { text, .. } if text.is_empty() => 0,
+            PartContent::Text { text, .. } | PartContent::Thinking { text, .. } => tokens_at_most(text),
+            PartContent::Call { name, arguments, .. } => tokens_at_most(name) + tokens_at_most(arguments),
+            PartContent::Opaque { json, .. } => tokens_at_most(json),
         });
         tokens.sum()
     }
 
     /// Returns the delta sink.
-    pub fn deltas(&self) -> &'d dyn Deltas {
+    pub fn deltas(&self) -> &'d dyn DeltaSink {
         self.deltas
     }
 
@@ -79,8 +79,8 @@ impl<'d> Assembler<'d> {
 
     /// Appends text to the part at this position.
     pub fn text(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
-        let empty = || Content::Text { text: String::new(), signature: None };
-        if let Content::Text { text, .. } = self.part(place, empty)? {
+        let empty = || PartContent::Text { text: String::new(), signature: None };
+        if let PartContent::Text { text, .. } = self.part(place, empty)? {
             text.push_str(fragment);
         }
         self.bytes += fragment.len() as u64;
@@ -92,8 +92,8 @@ impl<'d> Assembler<'d> {
 
     /// Appends thinking to the part at this position.
     pub fn thinking(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
-        let empty = || Content::Thinking { text: String::new(), signature: None };
-        if let Content::Thinking { text, .. } = self.part(place, empty)? {
+        let empty = || PartContent::Thinking { text: String::new(), signature: None };
+        if let PartContent::Thinking { text, .. } = self.part(place, empty)? {
             text.push_str(fragment);
         }
         self.bytes += fragment.len() as u64;
@@ -105,12 +105,12 @@ impl<'d> Assembler<'d> {
 
     /// Appends to the signature of the part at `place`; a part that does not exist yet becomes thinking.
     pub fn signature(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
-        let empty = || Content::Thinking { text: String::new(), signature: None };
+        let empty = || PartContent::Thinking { text: String::new(), signature: None };
         match self.part(place, empty)? {
-            Content::Text { signature, .. }
-            | Content::Thinking { signature, .. }
-            | Content::Call { signature, .. } => signature.get_or_insert_default().push_str(fragment),
-            Content::Opaque { .. } => {}
+            PartContent::Text { signature, .. }
+            | PartContent::Thinking { signature, .. }
+            | PartContent::Call { signature, .. } => signature.get_or_insert_default().push_str(fragment),
+            PartContent::Opaque { .. } => {}
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl<'d> Assembler<'d> {
     /// A call begins, or says its id or name late. Later names are ignored: some servers repeat them in every chunk.
     pub fn call(&mut self, place: Place, id: &str, name: &str) -> Result<(), ModelFailure> {
         let index = self.calls;
-        let empty = || Content::Call {
+        let empty = || PartContent::Call {
             index,
             id: String::new(),
             name: String::new(),
@@ -128,7 +128,7 @@ impl<'d> Assembler<'d> {
         let known = self.parts.len();
         let mut named = false;
         let mut shown = index;
-        if let Content::Call { index, id: have_id, name: have_name, .. } = self.part(place, empty)? {
+        if let PartContent::Call { index, id: have_id, name: have_name, .. } = self.part(place, empty)? {
             shown = *index;
             if have_id.is_empty() {
                 have_id.push_str(id);
@@ -150,7 +150,7 @@ impl<'d> Assembler<'d> {
         self.call(place, "", "")?;
         self.bytes += fragment.len() as u64;
         let deltas = self.deltas;
-        if let Some(Content::Call { index, arguments, .. }) = self.find(place)
+        if let Some(PartContent::Call { index, arguments, .. }) = self.find(place)
             && !fragment.is_empty()
         {
             arguments.push_str(fragment);
@@ -162,15 +162,15 @@ impl<'d> Assembler<'d> {
     /// Adds a provider-specific block that is passed back unchanged.
     pub fn opaque(&mut self, place: Place, provider: &'static str, json: String) -> Result<(), ModelFailure> {
         self.bytes += json.len() as u64;
-        self.part(place, || Content::Opaque { provider, json })?;
+        self.part(place, || PartContent::Opaque { provider, json })?;
         Ok(())
     }
 
     /// The id of the call at `place`, if there is one.
     pub fn call_id(&self, place: Place) -> Option<&str> {
         self.parts.iter().rev().find(|part| part.place == place).and_then(|part| match &part.content {
-            Content::Call { id, .. } => Some(id.as_str()),
-            Content::Text { .. } | Content::Thinking { .. } | Content::Opaque { .. } => None,
+            PartContent::Call { id, .. } => Some(id.as_str()),
+            PartContent::Text { .. } | PartContent::Thinking { .. } | PartContent::Opaque { .. } => None,
         })
     }
 
@@ -178,21 +178,23 @@ impl<'d> Assembler<'d> {
     pub fn finish(mut self, stop: &ReplyStop) -> Vec<Block> {
         self.parts.sort_by_key(|part| part.place);
         let cut_call = match (stop, self.parts.last()) {
-            (ReplyStop::MaxTokens, Some(Part { place, content: Content::Call { .. } })) => Some(*place),
+            (ReplyStop::MaxTokens, Some(ReplyPart { place, content: PartContent::Call { .. } })) => {
+                Some(*place)
+            }
             _ => None,
         };
         let mut blocks = Vec::with_capacity(self.parts.len());
         let mut index = 0;
         for part in self.parts {
             match part.content {
-                Content::Text { text, signature: None } if text.is_empty() => {}
-                Content::Text { text, signature } => blocks.push(Block::Text { text, signature }),
-                Content::Thinking { text, signature: None } if text.is_empty() => {}
-                Content::Thinking { text, signature } => blocks.push(Block::Thinking { text, signature }),
-                Content::Opaque { provider, json } => {
+                PartContent::Text { text, signature: None } if text.is_empty() => {}
+                PartContent::Text { text, signature } => blocks.push(Block::Text { text, signature }),
+                PartContent::Thinking { text, signature: None } if text.is_empty() => {}
+                PartContent::Thinking { text, signature } => blocks.push(Block::Thinking { text, signature }),
+                PartContent::Opaque { provider, json } => {
                     blocks.push(Block::Opaque { provider: provider.to_owned(), json })
                 }
-                Content::Call { id, name, arguments, signature, .. } => {
+                PartContent::Call { id, name, arguments, signature, .. } => {
                     let arguments = judge(arguments, cut_call == Some(part.place));
                     let key = CallKey { turn: 0, index };
                     index += 1;
@@ -203,11 +205,15 @@ impl<'d> Assembler<'d> {
         blocks
     }
 
-    fn find(&mut self, place: Place) -> Option<&mut Content> {
+    fn find(&mut self, place: Place) -> Option<&mut PartContent> {
         self.parts.iter_mut().rev().find(|part| part.place == place).map(|part| &mut part.content)
     }
 
-    fn part(&mut self, place: Place, empty: impl FnOnce() -> Content) -> Result<&mut Content, ModelFailure> {
+    fn part(
+        &mut self,
+        place: Place,
+        empty: impl FnOnce() -> PartContent,
+    ) -> Result<&mut PartContent, ModelFailure> {
         // From the end, because fragments nearly always continue the newest part.
         let at = match self.parts.iter().rposition(|part| part.place == place) {
             Some(at) => at,
@@ -216,7 +222,7 @@ impl<'d> Assembler<'d> {
                 return Err(ModelFailure::new(FailureKind::Protocol, message));
             }
             None => {
-                self.parts.push(Part { place, content: empty() });
+                self.parts.push(ReplyPart { place, content: empty() });
                 self.parts.len() - 1
             }
         };
@@ -226,11 +232,11 @@ impl<'d> Assembler<'d> {
 
 /// `cut`: the output limit was reached while this call was being written. Nothing or `{}` is then what a provider
 /// shows of arguments it never finished, and must not run as a call without arguments.
-fn judge(arguments: String, cut: bool) -> Arguments {
+fn judge(arguments: String, cut: bool) -> CallArguments {
     if cut && matches!(arguments.trim(), "" | "{}" | "null") {
-        return Arguments::Truncated(arguments);
+        return CallArguments::Truncated(arguments);
     }
-    Arguments::judge(&arguments)
+    CallArguments::judge(&arguments)
 }
 
 #[cfg(test)]
@@ -238,7 +244,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn calls(blocks: &[Block]) -> Vec<(u32, &str, &str, &Arguments)> {
+    fn calls(blocks: &[Block]) -> Vec<(u32, &str, &str, &CallArguments)> {
         blocks
             .iter()
             .filter_map(Block::as_call)
@@ -258,7 +264,7 @@ mod tests {
                 let step = text.len().div_ceil(sizes[i]);
                 (i, text.as_bytes().chunks(step).map(|c| std::str::from_utf8(c).unwrap()).rev().collect())
             }).collect();
-            let mut assembler = Assembler::new(&NoDeltas);
+            let mut assembler = ReplyAssembler::new(&NoDeltas);
             for pick in seed.iter().cycle() {
                 pending.retain(|(_, rest)| !rest.is_empty());
                 if pending.is_empty() { break }
@@ -271,7 +277,7 @@ mod tests {
             }
             let blocks = assembler.finish(&ReplyStop::ToolUse);
             let ids: Vec<String> = (0..texts.len()).map(|i| format!("id{i}")).collect();
-            let arguments: Vec<Arguments> = texts.iter().map(|t| Arguments::Object(t.clone())).collect();
+            let arguments: Vec<CallArguments> = texts.iter().map(|t| CallArguments::Object(t.clone())).collect();
             let expected: Vec<_> = (0..texts.len()).map(|i| (i as u32, ids[i].as_str(), "t", &arguments[i])).collect();
             prop_assert_eq!(calls(&blocks), expected);
         }
@@ -280,17 +286,17 @@ mod tests {
         #[test]
         fn truncated_arguments_are_never_executable(cut in 0usize..24) {
             let whole = r#"{"path":"a","n":[1,{"b":2}]}"#;
-            let mut assembler = Assembler::new(&NoDeltas);
+            let mut assembler = ReplyAssembler::new(&NoDeltas);
             assembler.call((0, 0), "c", "t").unwrap();
             assembler.arguments((0, 0), &whole[..cut]).unwrap();
             let blocks = assembler.finish(&ReplyStop::MaxTokens);
-            prop_assert_eq!(calls(&blocks)[0].3, &Arguments::Truncated(whole[..cut].to_owned()));
+            prop_assert_eq!(calls(&blocks)[0].3, &CallArguments::Truncated(whole[..cut].to_owned()));
         }
     }
 
     #[test]
     fn a_stream_that_opens_parts_without_end_is_stopped() {
-        let mut assembler = Assembler::new(&NoDeltas);
+        let mut assembler = ReplyAssembler::new(&NoDeltas);
         let opened = (0..10_000).take_while(|i| assembler.call((*i, 0), "", "t").is_ok()).count();
         assert_eq!(opened, PARTS_MAX);
     }

@@ -16,22 +16,22 @@ use serde_json::value::RawValue;
 const FIRST_BYTES: usize = 1_536;
 
 /// Writer of conversations in one wire format. The JSON object is `head`, the messages, `tail`.
-pub trait Encoder {
+pub trait BodyEncoder {
     /// Distinguishes formats in a memo that several models share.
     const WIRE: &'static str;
 
     fn model(&self) -> &str;
     /// Up to and including the opening bracket of the messages.
-    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure>;
+    fn head(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure>;
     /// One message as zero or more elements of the list; each starts with `out.item()`.
-    fn message(&self, message: &Message, out: &mut Out) -> Ending;
+    fn message(&self, message: &Message, out: &mut JsonBuffer) -> TextEnding;
     /// From the closing bracket of the messages to the end.
-    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure>;
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure>;
 }
 
 /// Ending of the last message's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ending {
+pub enum TextEnding {
     /// The message is complete, or nothing was written.
     #[default]
     Whole,
@@ -42,19 +42,19 @@ pub enum Ending {
 /// Encoded prefix that a run keeps between its calls.
 #[derive(Default)]
 pub struct BodyMemo {
-    key: Option<Key>,
+    key: Option<PrefixKey>,
     /// The last body; its first `prefix` bytes are the beginning of the next.
     body: Bytes,
     prefix: usize,
     messages: usize,
     items: usize,
-    ending: Ending,
-    work: Work,
+    ending: TextEnding,
+    work: EncodingWork,
 }
 
 /// Cost of building bodies so far: the proof that a turn's cost does not grow with the history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct EncodingWork {
     /// Bytes that were turned from values into JSON.
     pub serialised: u64,
     /// Bytes of prefix that had to be copied because the last request still held them.
@@ -65,7 +65,7 @@ pub struct Work {
 
 impl BodyMemo {
     /// Returns the cost so far.
-    pub fn work(&self) -> Work {
+    pub fn work(&self) -> EncodingWork {
         self.work
     }
 }
@@ -73,7 +73,7 @@ impl BodyMemo {
 /// Inputs of the prefix besides the messages. System and tools are compared by value: one memory comparison of a
 /// constant size, which a reused address cannot fool.
 #[derive(PartialEq)]
-struct Key {
+struct PrefixKey {
     wire: &'static str,
     model: String,
     generation: u64,
@@ -81,8 +81,8 @@ struct Key {
     tools: Vec<ToolSpec>,
 }
 
-impl Key {
-    fn fits<E: Encoder>(&self, encoder: &E, request: &ModelRequest<'_>) -> bool {
+impl PrefixKey {
+    fn fits<E: BodyEncoder>(&self, encoder: &E, request: &ModelRequest<'_>) -> bool {
         self.wire == E::WIRE
             && self.generation == request.generation
             && self.model == encoder.model()
@@ -92,7 +92,10 @@ impl Key {
 }
 
 /// Builds the body for `request`, reusing what the memo has.
-pub fn encode<E: Encoder>(encoder: &E, request: &mut ModelRequest<'_>) -> Result<Encoded, ModelFailure> {
+pub fn encode<E: BodyEncoder>(
+    encoder: &E,
+    request: &mut ModelRequest<'_>,
+) -> Result<EncodedBody, ModelFailure> {
     let mut memo = std::mem::take(request.memo.value::<BodyMemo>());
     let result = extend(encoder, request, &mut memo);
     if result.is_err() {
@@ -102,23 +105,24 @@ pub fn encode<E: Encoder>(encoder: &E, request: &mut ModelRequest<'_>) -> Result
     result
 }
 
-fn extend<E: Encoder>(
+fn extend<E: BodyEncoder>(
     encoder: &E,
     request: &ModelRequest<'_>,
     memo: &mut BodyMemo,
-) -> Result<Encoded, ModelFailure> {
+) -> Result<EncodedBody, ModelFailure> {
     let reusable = memo.messages <= request.messages.len()
         && memo.key.as_ref().is_some_and(|key| key.fits(encoder, request));
     let mut out = if reusable {
         let (buffer, copied) = cut_back(std::mem::take(&mut memo.body), memo.prefix);
         memo.work.copied += copied;
-        Out { buffer, items: memo.items }
+        JsonBuffer { buffer, items: memo.items }
     } else {
-        let mut out = Out { buffer: BytesMut::with_capacity(request.system.len() + FIRST_BYTES), items: 0 };
+        let mut out =
+            JsonBuffer { buffer: BytesMut::with_capacity(request.system.len() + FIRST_BYTES), items: 0 };
         encoder.head(request, &mut out)?;
         memo.work.rebuilds += 1;
         memo.work.serialised += out.buffer.len() as u64;
-        memo.key = Some(Key {
+        memo.key = Some(PrefixKey {
             wire: E::WIRE,
             model: encoder.model().to_owned(),
             generation: request.generation,
@@ -126,14 +130,14 @@ fn extend<E: Encoder>(
             tools: request.tools.to_vec(),
         });
         memo.messages = 0;
-        memo.ending = Ending::Whole;
+        memo.ending = TextEnding::Whole;
         out
     };
 
     let before = out.buffer.len();
     for message in &request.messages[memo.messages..] {
         let length = out.buffer.len();
-        if let Ending::Open { close, .. } = memo.ending {
+        if let TextEnding::Open { close, .. } = memo.ending {
             out.raw(close);
         }
         let opened = out.buffer.len();
@@ -150,14 +154,14 @@ fn extend<E: Encoder>(
     memo.items = out.items;
     memo.prefix = out.buffer.len();
 
-    if let Ending::Open { close, mark } = memo.ending {
+    if let TextEnding::Open { close, mark } = memo.ending {
         out.raw(mark);
         out.raw(close);
     }
     encoder.tail(request, &mut out)?;
     memo.work.serialised += (out.buffer.len() - memo.prefix) as u64;
     memo.body = out.buffer.freeze();
-    Ok(Encoded(memo.body.clone()))
+    Ok(EncodedBody(memo.body.clone()))
 }
 
 /// The first bytes of a body as a buffer that can grow, and how many had to be copied for it.
@@ -177,9 +181,9 @@ fn cut_back(body: Bytes, prefix: usize) -> (BytesMut, u64) {
 
 /// A finished body, shared and not copied however often it is sent.
 #[derive(Debug, Clone)]
-pub struct Encoded(Bytes);
+pub struct EncodedBody(Bytes);
 
-impl Encoded {
+impl EncodedBody {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -200,19 +204,19 @@ impl Encoded {
     }
 }
 
-impl AsRef<[u8]> for Encoded {
+impl AsRef<[u8]> for EncodedBody {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
 /// JSON being written.
-pub struct Out {
+pub struct JsonBuffer {
     buffer: BytesMut,
     items: usize,
 }
 
-impl Out {
+impl JsonBuffer {
     /// Appends text unescaped.
     pub fn raw(&mut self, text: &str) {
         self.buffer.extend_from_slice(text.as_bytes());

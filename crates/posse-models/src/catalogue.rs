@@ -83,18 +83,18 @@ pub fn vendor_of(name: &str) -> Option<&'static str> {
 
 /// Token limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Family {
+pub struct ModelFamily {
     /// Context window.
     pub context_window: u64,
     pub output_max: u32,
 }
 
 /// Finds the limits of a model by its name or the last part of its path.
-pub fn family(model: &ModelRef) -> Option<Family> {
+pub fn family(model: &ModelRef) -> Option<ModelFamily> {
     let name = last_part(&model.model);
     let (_, context_window, output_max) =
         FAMILIES.iter().filter(|(key, ..)| fits(key, name)).max_by_key(|(key, ..)| key.len())?;
-    Some(Family { context_window: *context_window, output_max: *output_max })
+    Some(ModelFamily { context_window: *context_window, output_max: *output_max })
 }
 
 /// Name, window, output. A larger window that has to be asked for with a header is not counted.
@@ -162,12 +162,12 @@ const FAMILIES: &[(&str, u64, u32)] = &[
 
 /// Prices by model name; see `prices.toml` for the form of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prices {
+pub struct PriceTable {
     /// Tables in order of precedence, the user's first.
     tables: Vec<BTreeMap<String, Price>>,
 }
 
-impl Prices {
+impl PriceTable {
     /// The text of the built-in table, for people who want to edit a copy.
     pub const BUILT_IN: &str = include_str!("prices.toml");
 
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_built_in_prices_are_sound_and_the_longest_key_wins() {
-        let prices = Prices::built_in();
+        let prices = PriceTable::built_in();
         assert!(prices.tables[0].values().all(is_sound));
         let input = |reference: &str| prices.price(&model(reference)).map(|price| price.input);
         assert_eq!(input("openai:gpt-5-2025-08-07"), Some(1.25));
@@ -339,7 +339,7 @@ mod tests {
             "ollama:*" = { input = 0, output = 0 }
             "work:gpt-5" = { input = 1, output = 2, cache_read = 0.5 }
         "#;
-        let prices = Prices::built_in().with("mine.toml", table).unwrap();
+        let prices = PriceTable::built_in().with("mine.toml", table).unwrap();
         let price =
             |reference: &str| prices.price(&model(reference)).map(|price| (price.input, price.output));
         assert_eq!(price("openai:gpt-5-mini"), Some((9.0, 9.0)));
@@ -356,7 +356,7 @@ mod tests {
             ("\"a\" = { input = -1, output = 1 }", "mine.toml: the price of `a` is not a sum of money"),
             ("\"a\" = { input = nan, output = 1 }", "mine.toml: the price of `a` is not a sum of money"),
         ] {
-            let error = Prices::built_in().with("mine.toml", table).unwrap_err();
+            let error = PriceTable::built_in().with("mine.toml", table).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ConfigInvalid);
             assert!(error.message().starts_with(what), "{error}");
         }

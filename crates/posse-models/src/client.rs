@@ -4,34 +4,34 @@ use std::fmt::Debug;
 
 use posse_core::error::Result;
 use posse_core::reply::{ModelFailure, Reply};
-use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest};
 
-use crate::exchange::{Wire, exchange};
-use crate::http::{Endpoint, Transport};
+use crate::exchange::{WireCodec, exchange};
+use crate::http::{ProviderEndpoint, ProviderTransport};
 
 /// A model of some provider, spoken to in the format `F`.
 #[derive(Debug, Clone)]
-pub struct Client<F> {
-    pub(crate) transport: Transport,
+pub struct ProviderClient<F> {
+    pub(crate) transport: ProviderTransport,
     pub(crate) model: String,
     pub(crate) name: String,
     pub(crate) format: F,
 }
 
 /// A wire format, with what can be set about it.
-pub trait Format: Default + Debug + Clone + Send + Sync + 'static {
+pub trait ProviderFormat: Default + Debug + Clone + Send + Sync + 'static {
     /// The vendor whose format it is: the usual first half of `provider:model`.
     const PROVIDER: &'static str;
 }
 
-impl<F: Format> Client<F> {
+impl<F: ProviderFormat> ProviderClient<F> {
     /// Creates a client; fails if TLS cannot be set up.
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
-        Ok(Self::over(Transport::new(endpoint)?, model))
+    pub fn new(endpoint: ProviderEndpoint, model: impl Into<String>) -> Result<Self> {
+        Ok(Self::over(ProviderTransport::new(endpoint)?, model))
     }
 
     /// Shares a connection pool with other models of the endpoint.
-    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
+    pub fn over(transport: ProviderTransport, model: impl Into<String>) -> Self {
         let model = model.into();
         let name = format!("{}:{model}", F::PROVIDER);
         Self { transport, name, model, format: F::default() }
@@ -43,9 +43,9 @@ impl<F: Format> Client<F> {
     }
 }
 
-impl<F: Format> Model for Client<F>
+impl<F: ProviderFormat> Model for ProviderClient<F>
 where
-    Client<F>: Wire,
+    ProviderClient<F>: WireCodec,
 {
     fn name(&self) -> &str {
         &self.name
@@ -54,7 +54,7 @@ where
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(exchange(self, request, deltas))
     }

@@ -12,35 +12,35 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_messages::fixed;
-use posse_runtime::ports::{Deltas, ModelRequest};
+use posse_runtime::ports::{DeltaSink, ModelRequest};
 use serde::Deserialize;
 
-use crate::assemble::Assembler;
-use crate::body::{self, Encoder};
-use crate::client::{Client, Format};
+use crate::assemble::ReplyAssembler;
+use crate::body::{self, BodyEncoder};
+use crate::client::{ProviderClient, ProviderFormat};
 use crate::failure::{self, ProviderError, excerpt};
-use crate::http::{Call, Incoming, KeyHeader, Redactor, Transport};
-use crate::sse::{self, Event};
-use crate::tokens::{self, Counts, Soundness, Weight};
+use crate::http::{HttpCall, IncomingAnswer, KeyHeader, KeyRedactor, ProviderTransport};
+use crate::sse::{self, SseEvent};
+use crate::tokens::{self, ReportedUsage, Soundness, Weight};
 
 /// A wire format: how it is spoken to, and how it is read.
-pub(crate) trait Wire: Encoder + Sync {
-    type Reader: Reader;
+pub(crate) trait WireCodec: BodyEncoder + Sync {
+    type AnswerReader: Reader;
 
     fn path(&self, streamed: bool) -> String;
     fn key_header(&self) -> KeyHeader;
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
-    fn reader(&self) -> Self::Reader;
+    fn reader(&self) -> Self::AnswerReader;
 }
 
 /// A text of an answer that may be missing, borrowed where it has no escapes: serde copies each `Option<Cow<str>>`.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(crate) struct OptionalText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl Deref for Text<'_> {
+impl Deref for OptionalText<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -50,14 +50,14 @@ impl Deref for Text<'_> {
 
 /// Reads one answer into an assembler.
 pub(crate) trait Reader: Send {
-    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError>;
-    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError>;
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError>;
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError>;
     /// Returns the end the answer announced; `None` if it never said why it stopped.
-    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended>;
+    fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum ReadProgress {
     /// More bytes are needed.
     More,
     /// The reason for the stop is known. What may follow is usage and the end marker.
@@ -66,9 +66,9 @@ pub(crate) enum Progress {
     Done,
 }
 
-pub(crate) struct Ended {
+pub(crate) struct StreamEnd {
     pub stop: ReplyStop,
-    pub counts: Counts,
+    pub counts: ReportedUsage,
     pub note: Option<String>,
     /// The format closes a stream with a marker, so its absence is worth a note.
     pub has_marker: bool,
@@ -101,17 +101,17 @@ impl From<Utf8Error> for ReadError {
     }
 }
 
-pub(crate) async fn exchange<F: Format>(
-    wire: &Client<F>,
+pub(crate) async fn exchange<F: ProviderFormat>(
+    wire: &ProviderClient<F>,
     mut request: ModelRequest<'_>,
-    deltas: &dyn Deltas,
+    deltas: &dyn DeltaSink,
 ) -> Result<Reply, ModelFailure>
 where
-    Client<F>: Wire,
+    ProviderClient<F>: WireCodec,
 {
     let body = body::encode(wire, &mut request)?;
     let streamed = !request.settings.buffered;
-    let call = Call { path: wire.path(streamed), key_header: wire.key_header(), headers: wire.headers() };
+    let call = HttpCall { path: wire.path(streamed), key_header: wire.key_header(), headers: wire.headers() };
     let answer = wire.transport.post(&call, &body).await;
     let mut incoming = match answer {
         Ok(incoming) => incoming,
@@ -125,13 +125,13 @@ where
 
     let redactor = incoming.redactor();
     let mut reader = wire.reader();
-    let mut assembler = Assembler::new(deltas);
+    let mut assembler = ReplyAssembler::new(deltas);
     let read = read(&mut incoming, &mut reader, &mut assembler, streamed, &wire.transport).await;
     let received_bytes = assembler.bytes();
     let said_at_most = assembler.tokens_at_most().min(request.output_tokens_max.into());
     let lose =
         |failure: ModelFailure| ModelFailure { lost: tokens::lost(body.as_ref(), said_at_most), ..failure };
-    let Read { marker_seen, mut notes } = match read {
+    let ReadAnswer { marker_seen, mut notes } = match read {
         Ok(read) => read,
         Err(ReadError::Provider(error)) if error.is_refusal() => {
             return Ok(refusal(&wire.name, error.message, body.as_ref()));
@@ -158,18 +158,18 @@ where
     Ok(Reply { blocks, stop: ended.stop, usage, model: wire.name.clone(), lost: Usage::default(), notes })
 }
 
-struct Read {
+struct ReadAnswer {
     marker_seen: bool,
     notes: Vec<String>,
 }
 
 async fn read<R: Reader>(
-    incoming: &mut Incoming,
+    incoming: &mut IncomingAnswer,
     reader: &mut R,
-    assembler: &mut Assembler<'_>,
+    assembler: &mut ReplyAssembler<'_>,
     streamed: bool,
-    transport: &Transport,
-) -> Result<Read, ReadError> {
+    transport: &ProviderTransport,
+) -> Result<ReadAnswer, ReadError> {
     let content_type = incoming.content_type.as_str();
     if content_type.contains("text/html") {
         let page = incoming.whole(assembler.deltas()).await?;
@@ -191,32 +191,32 @@ async fn read<R: Reader>(
     if streamed {
         notes.push(fixed!("not-streamed"));
     }
-    Ok(Read { marker_seen: true, notes })
+    Ok(ReadAnswer { marker_seen: true, notes })
 }
 
 /// A body whose top says `error`, in an answer with a successful status.
 fn error_object(body: &[u8]) -> Option<ProviderError> {
     #[derive(Deserialize)]
-    struct Probe<'a> {
+    struct ErrorProbe<'a> {
         #[serde(borrow, default)]
         error: Option<&'a serde_json::value::RawValue>,
     }
     // Most bodies need not be read twice. (A key can be spelled with escapes, which nobody does.)
     memchr::memmem::find(body, b"\"error\"")?;
-    let probe: Probe<'_> = serde_json::from_slice(body).ok()?;
+    let probe: ErrorProbe<'_> = serde_json::from_slice(body).ok()?;
     probe.error.filter(|error| error.get() != "null")?;
     ProviderError::parse(body)
 }
 
 async fn read_stream<R: Reader>(
-    incoming: &mut Incoming,
+    incoming: &mut IncomingAnswer,
     reader: &mut R,
-    assembler: &mut Assembler<'_>,
-    transport: &Transport,
-) -> Result<Read, ReadError> {
-    let mut parser = sse::Parser::default();
+    assembler: &mut ReplyAssembler<'_>,
+    transport: &ProviderTransport,
+) -> Result<ReadAnswer, ReadError> {
+    let mut parser = sse::SseParser::default();
     let mut events = Vec::new();
-    let mut state = Stream { ending: false, damaged: 0 };
+    let mut state = AnswerStream { ending: false, damaged: 0 };
     let too_long = |_| {
         let message = fixed!("stream-event-too-large", bytes = sse::EVENT_BYTES_MAX);
         ReadError::Failed(ModelFailure::new(FailureKind::Protocol, message))
@@ -240,7 +240,7 @@ async fn read_stream<R: Reader>(
         };
         parser.feed(&chunk, &mut events).map_err(too_long)?;
         for event in events.drain(..) {
-            if state.take(&event, reader, assembler)? == Progress::Done {
+            if state.take(&event, reader, assembler)? == ReadProgress::Done {
                 return Ok(state.over(true));
             }
         }
@@ -248,8 +248,8 @@ async fn read_stream<R: Reader>(
     parser.finish(&mut events).map_err(too_long)?;
     for event in events.drain(..) {
         match state.take(&event, reader, assembler) {
-            Ok(Progress::Done) => return Ok(state.over(true)),
-            Ok(Progress::More | Progress::Ending) => {}
+            Ok(ReadProgress::Done) => return Ok(state.over(true)),
+            Ok(ReadProgress::More | ReadProgress::Ending) => {}
             // Half an event is what a cut connection leaves behind, not a breach of the format.
             Err(ReadError::Unreadable(_)) if event.cut => {}
             Err(error) => return Err(error),
@@ -258,34 +258,34 @@ async fn read_stream<R: Reader>(
     Ok(state.over(false))
 }
 
-struct Stream {
+struct AnswerStream {
     ending: bool,
     damaged: usize,
 }
 
-impl Stream {
+impl AnswerStream {
     fn take<R: Reader>(
         &mut self,
-        event: &Event,
+        event: &SseEvent,
         reader: &mut R,
-        assembler: &mut Assembler<'_>,
-    ) -> Result<Progress, ReadError> {
+        assembler: &mut ReplyAssembler<'_>,
+    ) -> Result<ReadProgress, ReadError> {
         self.damaged += usize::from(event.damaged);
         let progress = reader.event(event, assembler)?;
-        self.ending |= progress == Progress::Ending;
+        self.ending |= progress == ReadProgress::Ending;
         Ok(progress)
     }
 
-    fn over(self, marker_seen: bool) -> Read {
+    fn over(self, marker_seen: bool) -> ReadAnswer {
         let mut notes = Vec::new();
         if self.damaged > 0 {
             notes.push(fixed!("stream-not-utf8", damaged = self.damaged));
         }
-        Read { marker_seen, notes }
+        ReadAnswer { marker_seen, notes }
     }
 }
 
-fn typed(error: ReadError, redactor: &Redactor) -> ModelFailure {
+fn typed(error: ReadError, redactor: &KeyRedactor) -> ModelFailure {
     match error {
         ReadError::Provider(error) => failure::from_error(&error, &|text| redactor.redact(text)),
         ReadError::Unreadable(why) => {
@@ -310,7 +310,7 @@ fn refusal(name: &str, why: String, sent: &[u8]) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posse_core::message::Arguments;
+    use posse_core::message::CallArguments;
     use posse_runtime::ports::NoDeltas;
     use posse_testkit::wire::{Format, Say};
     use proptest::prelude::*;
@@ -319,15 +319,15 @@ mod tests {
     /// Reads a stream without a network; the blocks, if the stream said how it ends.
     fn read_all<R: Reader + Default>(stream: &[u8]) -> Option<Vec<Block>> {
         let mut reader = R::default();
-        let mut assembler = Assembler::new(&NoDeltas);
-        let mut parser = sse::Parser::default();
+        let mut assembler = ReplyAssembler::new(&NoDeltas);
+        let mut parser = sse::SseParser::default();
         let mut events = Vec::new();
         parser.feed(stream, &mut events).ok()?;
         parser.finish(&mut events).ok()?;
         for event in &events {
             match reader.event(event, &mut assembler) {
-                Ok(Progress::Done) => break,
-                Ok(Progress::More | Progress::Ending) => {}
+                Ok(ReadProgress::Done) => break,
+                Ok(ReadProgress::More | ReadProgress::Ending) => {}
                 Err(ReadError::Unreadable(_)) if event.cut => {}
                 Err(_) => return None,
             }
@@ -361,7 +361,7 @@ mod tests {
                 let stream = say().sse(format);
                 let blocks = read_as(format, &stream[..cut.min(stream.len())]).unwrap_or_default();
                 for call in blocks.iter().filter_map(Block::as_call) {
-                    if let Arguments::Object(text) = &call.arguments {
+                    if let CallArguments::Object(text) = &call.arguments {
                         let found: serde_json::Value = serde_json::from_str(text).unwrap();
                         prop_assert!(whole.contains(&found), "{:?} cut at {}: {}", format, cut, text);
                     }

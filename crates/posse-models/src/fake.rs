@@ -11,7 +11,7 @@ use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_runtime::ports::{
-    BoxFuture, Delta, Deltas, Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited,
+    BoxFuture, Delta, DeltaSink, Model, ModelMemo, ModelRequest, NoDeltas, ToolUse, UnlimitedCalls,
 };
 use tokio::time::Instant;
 
@@ -51,7 +51,7 @@ impl Fake {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    async fn act(&self, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
+    async fn act(&self, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
         self.times.lock().unwrap().push(Instant::now());
         let acts = self.calls.lock().unwrap().pop_front().unwrap_or_else(|| vec![Act::Reply]);
         let guard = Dropped(&self.dropped);
@@ -89,7 +89,7 @@ impl Model for Fake {
     fn call<'a>(
         &'a self,
         _: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.act(deltas))
     }
@@ -119,7 +119,7 @@ pub async fn ask_with(
     model: &dyn Model,
     messages: &[Message],
     settings: &ModelSettings,
-    deltas: &dyn Deltas,
+    deltas: &dyn DeltaSink,
 ) -> Result<Reply, ModelFailure> {
     let request = ModelRequest {
         system: "",
@@ -131,8 +131,8 @@ pub async fn ask_with(
         answered_by: posse_core::usage::ByModel::nobody(),
         unanswered: 0,
         generation: 0,
-        memo: &mut Memo::default(),
-        allowance: &Unlimited,
+        memo: &mut ModelMemo::default(),
+        allowance: &UnlimitedCalls,
         urgency: Urgency::Interactive,
     };
     model.call(request, deltas).await
@@ -155,7 +155,7 @@ impl Seen {
     }
 }
 
-impl Deltas for Seen {
+impl DeltaSink for Seen {
     fn alive(&self) {}
 
     fn delta(&self, delta: Delta<'_>) {

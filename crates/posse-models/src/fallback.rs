@@ -9,19 +9,19 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
 use posse_messages::fixed;
 use posse_runtime::budget::takes_over;
-use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
 
 use crate::retry::unpaid;
 
 /// Models in the order in which they are asked. Each call begins with the first.
-pub struct Fallback {
+pub struct FallbackModel {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
     /// Asked only if none of the models above exists.
     default: Option<Arc<dyn Model>>,
 }
 
-impl Fallback {
+impl FallbackModel {
     /// Creates a model that falls back to `others` in order.
     pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
         Self { first, others, default: None }
@@ -36,7 +36,7 @@ impl Fallback {
     async fn ask_first_to_last(
         &self,
         request: ModelRequest<'_>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) -> Result<Reply, ModelFailure> {
         match &self.default {
             Some(default) if takes_over(default.name(), request.answered_by) => {
@@ -53,7 +53,7 @@ impl Fallback {
         &self,
         default: &Arc<dyn Model>,
         mut request: ModelRequest<'_>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) -> Result<Reply, ModelFailure> {
         let failure = match self.ask_in_order(request.again(), deltas).await {
             Err(failure) if failure.kind == FailureKind::UnknownModel => failure,
@@ -85,7 +85,7 @@ impl Fallback {
     async fn ask_in_order(
         &self,
         mut request: ModelRequest<'_>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) -> Result<Reply, ModelFailure> {
         let mut lost = Usage::default();
         let mut notes = Vec::new();
@@ -123,7 +123,7 @@ impl Fallback {
     }
 }
 
-impl Model for Fallback {
+impl Model for FallbackModel {
     fn name(&self) -> &str {
         self.first.name()
     }
@@ -131,7 +131,7 @@ impl Model for Fallback {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.ask_first_to_last(request, deltas))
     }
@@ -139,11 +139,11 @@ impl Model for Fallback {
 
 /// Allowance of a fallback after earlier models tried.
 struct AfterOthers<'a> {
-    allowance: &'a dyn Allowance,
+    allowance: &'a dyn CallAllowance,
     lost: Usage,
 }
 
-impl Allowance for AfterOthers<'_> {
+impl CallAllowance for AfterOthers<'_> {
     fn time_left(&self) -> Duration {
         self.allowance.time_left()
     }
@@ -203,7 +203,7 @@ mod tests {
         let a = Arc::new(Fake::failing("p:a", [losing(FailureKind::Overloaded, 5)]));
         let b = Arc::new(Fake::failing("p:b", [losing(FailureKind::UnknownModel, 7)]));
         let c = Arc::new(Fake::new("p:c", []));
-        let model = Fallback::new(a, vec![b, c.clone()]);
+        let model = FallbackModel::new(a, vec![b, c.clone()]);
         let seen = Seen::default();
         let reply = ask_with(&model, &[Message::user("go")], &ModelSettings::default(), &seen).await.unwrap();
         let notes = ["fell back from p:a to p:b: overloaded", "fell back from p:b to p:c: unknown_model"];
@@ -231,7 +231,7 @@ mod tests {
         ] {
             let a = Arc::new(Fake::failing("p:a", [failure(kind)]));
             let b = Arc::new(Fake::new("p:b", []));
-            let result = ask(&Fallback::new(a, vec![b.clone()])).await;
+            let result = ask(&FallbackModel::new(a, vec![b.clone()])).await;
             assert_eq!(b.times().len(), usize::from(moves), "{kind:?}");
             assert_eq!(result.err().map(|failure| failure.kind), (!moves).then_some(kind));
         }
@@ -241,7 +241,7 @@ mod tests {
     async fn when_all_fail_the_last_failure_tells_the_whole_story() {
         let a = Arc::new(Fake::failing("p:a", [losing(FailureKind::Stalled, 3)]));
         let b = Arc::new(Fake::failing("p:b", [losing(FailureKind::QuotaExhausted, 4)]));
-        let failed = ask(&Fallback::new(a, vec![b])).await.unwrap_err();
+        let failed = ask(&FallbackModel::new(a, vec![b])).await.unwrap_err();
         let expected = ModelFailure {
             lost: spent(7),
             ..ModelFailure::new(FailureKind::QuotaExhausted, "no luck (fell back from p:a to p:b: stalled)")

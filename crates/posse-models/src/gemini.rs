@@ -14,14 +14,14 @@ use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::assemble::Assembler;
-use crate::body::{Encoder, Ending, Out, legal_name};
-use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Text, Wire};
+use crate::assemble::ReplyAssembler;
+use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_name};
+use crate::client::{ProviderClient, ProviderFormat};
+use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
-use crate::sse::Event;
-use crate::tokens::{Count, Counts};
+use crate::sse::SseEvent;
+use crate::tokens::{ReportedCount, ReportedUsage};
 
 /// Default base URL.
 pub const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
@@ -32,13 +32,13 @@ const PROVIDER: &str = "gemini";
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Client for Gemini's generateContent API.
-pub type Gemini = Client<GenerateContent>;
+pub type Gemini = ProviderClient<GenerateContent>;
 
 /// The generateContent wire format.
 #[derive(Debug, Clone, Default)]
 pub struct GenerateContent;
 
-impl Format for GenerateContent {
+impl ProviderFormat for GenerateContent {
     const PROVIDER: &'static str = PROVIDER;
 }
 
@@ -50,8 +50,8 @@ impl Gemini {
     }
 }
 
-impl Wire for Gemini {
-    type Reader = CandidateReader;
+impl WireCodec for Gemini {
+    type AnswerReader = CandidateReader;
 
     fn path(&self, streamed: bool) -> String {
         // The model is part of the path, and a name from a configuration must not lead elsewhere.
@@ -69,14 +69,14 @@ impl Wire for Gemini {
     }
 }
 
-impl Encoder for Gemini {
+impl BodyEncoder for Gemini {
     const WIRE: &'static str = "gemini";
 
     fn model(&self) -> &str {
         &self.model
     }
 
-    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn head(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         out.raw("{");
         if !request.system.trim().is_empty() {
             out.raw(r#""systemInstruction":{"parts":[{"text":"#);
@@ -99,7 +99,7 @@ impl Encoder for Gemini {
         Ok(())
     }
 
-    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+    fn message(&self, message: &Message, out: &mut JsonBuffer) -> TextEnding {
         match message {
             Message::User { text } => {
                 out.item();
@@ -127,10 +127,10 @@ impl Encoder for Gemini {
             }
             Message::Assistant { blocks } => self.assistant(blocks, out),
         }
-        Ending::Whole
+        TextEnding::Whole
     }
 
-    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw(r#"],"generationConfig":{"maxOutputTokens":"#);
         out.raw(&request.output_tokens_max.to_string());
@@ -155,7 +155,7 @@ impl Encoder for Gemini {
 }
 
 impl Gemini {
-    fn assistant(&self, blocks: &[Block], out: &mut Out) {
+    fn assistant(&self, blocks: &[Block], out: &mut JsonBuffer) {
         let sendable = |block: &&Block| match block {
             Block::Text { text, signature } => !text.is_empty() || signature.is_some(),
             Block::ToolCall(_) => true,
@@ -196,7 +196,7 @@ impl Gemini {
         }
     }
 
-    fn call_part(&self, call: &ToolCall, is_first: bool, out: &mut Out) {
+    fn call_part(&self, call: &ToolCall, is_first: bool, out: &mut JsonBuffer) {
         out.raw(r#"{"functionCall":{"id":"#);
         out.string(&call.id);
         out.field("name", &legal_name(&call.name));
@@ -212,7 +212,7 @@ impl Gemini {
         out.raw("}");
     }
 
-    fn thinking(&self, settings: &ModelSettings, out: &mut Out) {
+    fn thinking(&self, settings: &ModelSettings, out: &mut JsonBuffer) {
         let budget = match (settings.thinking_tokens, settings.effort) {
             (None, None) => return,
             (Some(tokens), _) => tokens,
@@ -238,14 +238,14 @@ impl Gemini {
 pub(crate) struct CandidateReader {
     finish: Option<String>,
     blocked: Option<String>,
-    usage: UsageReport,
+    usage: GeminiUsage,
     place: u64,
-    newest: Newest,
+    newest: NewestPart,
 }
 
 /// Part that an unsigned fragment may continue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Newest {
+enum NewestPart {
     Text,
     Thought,
     #[default]
@@ -254,41 +254,41 @@ enum Newest {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chunk<'a> {
+struct GeminiChunk<'a> {
     #[serde(borrow, default)]
-    candidates: Vec<Candidate<'a>>,
+    candidates: Vec<GeminiCandidate<'a>>,
     prompt_feedback: Option<PromptFeedback>,
     #[serde(default, deserialize_with = "crate::tokens::lenient")]
-    usage_metadata: Option<UsageReport>,
+    usage_metadata: Option<GeminiUsage>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate<'a> {
+struct GeminiCandidate<'a> {
     #[serde(default)]
     index: u64,
     #[serde(borrow)]
-    content: Option<Content<'a>>,
+    content: Option<GeminiContent<'a>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content<'a> {
+struct GeminiContent<'a> {
     #[serde(borrow, default)]
     parts: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct GeminiPart<'a> {
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<OptionalText<'a>>,
     #[serde(default)]
     thought: bool,
     #[serde(borrow)]
-    thought_signature: Option<Text<'a>>,
+    thought_signature: Option<OptionalText<'a>>,
     #[serde(borrow)]
     function_call: Option<FunctionCall<'a>>,
 }
@@ -296,7 +296,7 @@ struct Part<'a> {
 #[derive(Deserialize)]
 struct FunctionCall<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<OptionalText<'a>>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(borrow)]
@@ -311,16 +311,16 @@ struct PromptFeedback {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct UsageReport {
-    prompt_token_count: Count,
-    tool_use_prompt_token_count: Count,
-    candidates_token_count: Count,
-    thoughts_token_count: Count,
-    cached_content_token_count: Count,
+struct GeminiUsage {
+    prompt_token_count: ReportedCount,
+    tool_use_prompt_token_count: ReportedCount,
+    candidates_token_count: ReportedCount,
+    thoughts_token_count: ReportedCount,
+    cached_content_token_count: ReportedCount,
 }
 
-impl UsageReport {
-    fn update(&mut self, later: &UsageReport) {
+impl GeminiUsage {
+    fn update(&mut self, later: &GeminiUsage) {
         self.prompt_token_count.update(later.prompt_token_count);
         self.tool_use_prompt_token_count.update(later.tool_use_prompt_token_count);
         self.candidates_token_count.update(later.candidates_token_count);
@@ -329,38 +329,38 @@ impl UsageReport {
     }
 
     /// Thoughts are counted apart from the answer; our output includes them.
-    fn counts(&self) -> Counts {
-        Counts {
+    fn counts(&self) -> ReportedUsage {
+        ReportedUsage {
             input: self.prompt_token_count.plus(self.tool_use_prompt_token_count),
             output: self.candidates_token_count.plus(self.thoughts_token_count),
             cache_read: self.cached_content_token_count,
-            cache_write: Count::Missing,
+            cache_write: ReportedCount::Missing,
             reasoning: self.thoughts_token_count,
         }
     }
 }
 
 impl Reader for CandidateReader {
-    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
         if event.name == "error" {
             return Err(ReadError::Provider(ProviderError::parse(event.data.as_bytes()).unwrap_or_default()));
         }
         self.chunk(&event.data, reply)?;
         // Some versions give a reason with every chunk, so it is no end yet.
         let ending = self.finish.is_some() || self.blocked.is_some();
-        Ok(if ending { Progress::Ending } else { Progress::More })
+        Ok(if ending { ReadProgress::Ending } else { ReadProgress::More })
     }
 
-    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         self.chunk(body, reply)?;
         self.check()
     }
 
-    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd> {
         let counts = self.usage.counts();
         if let Some(reason) = self.blocked.take() {
             let note = Some(fixed!("prompt-blocked", reason));
-            return Some(Ended { stop: ReplyStop::Refusal, counts, note, has_marker: false });
+            return Some(StreamEnd { stop: ReplyStop::Refusal, counts, note, has_marker: false });
         }
         let finish = self.finish.take()?;
         let mut note = None;
@@ -375,13 +375,13 @@ impl Reader for CandidateReader {
             }
             _ => ReplyStop::Other(finish),
         };
-        Some(Ended { stop, counts, note, has_marker: false })
+        Some(StreamEnd { stop, counts, note, has_marker: false })
     }
 }
 
 impl CandidateReader {
-    fn chunk(&mut self, json: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let chunk: Chunk<'_> = serde_json::from_str(json)?;
+    fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+        let chunk: GeminiChunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
             return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
         }
@@ -419,11 +419,11 @@ impl CandidateReader {
         Ok(())
     }
 
-    fn part(&mut self, raw: &RawValue, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let part: Part<'_> = serde_json::from_str(raw.get())?;
+    fn part(&mut self, raw: &RawValue, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+        let part: GeminiPart<'_> = serde_json::from_str(raw.get())?;
         let signature = part.thought_signature.as_deref();
         if let Some(call) = part.function_call {
-            let place = self.begin(Newest::Closed);
+            let place = self.begin(NewestPart::Closed);
             reply.call(place, call.id.as_deref().unwrap_or_default(), &call.name)?;
             reply.arguments(place, call.args.map_or("", RawValue::get))?;
             if let Some(signature) = signature {
@@ -432,26 +432,26 @@ impl CandidateReader {
             return Ok(());
         }
         let Some(text) = part.text else {
-            let place = self.begin(Newest::Closed);
+            let place = self.begin(NewestPart::Closed);
             reply.opaque(place, PROVIDER, raw.get().to_owned())?;
             return Ok(());
         };
         match (part.thought, signature) {
             (true, None) => {
-                let place = self.proceed(Newest::Thought);
+                let place = self.proceed(NewestPart::Thought);
                 reply.thinking(place, &text)?;
             }
             // A signed thought goes back whole.
             (true, Some(_)) => {
-                let place = self.begin(Newest::Closed);
+                let place = self.begin(NewestPart::Closed);
                 reply.opaque(place, PROVIDER, raw.get().to_owned())?;
             }
             (false, None) => {
-                let place = self.proceed(Newest::Text);
+                let place = self.proceed(NewestPart::Text);
                 reply.text(place, &text)?;
             }
             (false, Some(signature)) => {
-                let place = self.begin(Newest::Closed);
+                let place = self.begin(NewestPart::Closed);
                 reply.text(place, &text)?;
                 reply.signature(place, signature)?;
             }
@@ -460,14 +460,14 @@ impl CandidateReader {
     }
 
     /// The place of a new part.
-    fn begin(&mut self, newest: Newest) -> (u64, u64) {
+    fn begin(&mut self, newest: NewestPart) -> (u64, u64) {
         self.place += 1;
         self.newest = newest;
         (self.place, 0)
     }
 
     /// The place of the part that a fragment of this kind continues.
-    fn proceed(&mut self, kind: Newest) -> (u64, u64) {
+    fn proceed(&mut self, kind: NewestPart) -> (u64, u64) {
         if self.newest == kind { (self.place, 0) } else { self.begin(kind) }
     }
 }

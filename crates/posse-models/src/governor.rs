@@ -1,6 +1,6 @@
 //! One governor for all callers of one provider key: how many calls are under way, who is next, and when nobody calls at
 //! all because the provider asked for a pause. Several processes with the same key share places, window and pause through
-//! [`Commons`]; who is next is each one's own affair.
+//! [`SharedWindow`]; who is next is each one's own affair.
 //!
 //! A place is held while a call is made and at no other time: not while its caller waits to ask again, not while tools
 //! run. So a task that waits for its children never holds what they need.
@@ -14,12 +14,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use commons::{Commons, Shape};
+use commons::{SharedWindow, WindowShape};
 use posse_core::board::{Priority, Urgency};
-use posse_runtime::ports::Allowance;
+use posse_runtime::ports::CallAllowance;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use window::Window;
+use window::CallWindow;
 
 /// Calls of one key under way at once, when nobody says otherwise.
 pub const MAX_IN_FLIGHT: usize = 16;
@@ -41,21 +41,21 @@ pub(crate) const QUEUED_MAX: Duration = Duration::from_secs(3600);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Rate governor of one provider key: in-flight limit, shared cool-down, priority queue.
-pub struct Governor {
+pub struct RateGovernor {
     began: Instant,
-    state: Mutex<State>,
+    state: Mutex<GovernorState>,
     /// Told when a pause began or was extended.
     paused: Notify,
 }
 
-struct State {
-    window: Window,
+struct GovernorState {
+    window: CallWindow,
     /// In-flight calls of this process.
     under_way: usize,
-    commons: Option<Commons>,
+    commons: Option<SharedWindow>,
     /// The end of the last pause.
     opens: Option<Instant>,
-    queue: BTreeMap<Rank, oneshot::Sender<Permit>>,
+    queue: BTreeMap<QueueRank, oneshot::Sender<CallPermit>>,
     arrivals: u64,
     random: fastrand::Rng,
 }
@@ -63,27 +63,27 @@ struct State {
 /// The smallest is served first: when it came, earlier by a head start for each level, then the order of arrival. As all
 /// in the queue grow older together, their order never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+struct QueueRank {
     due: i128,
     arrival: u64,
 }
 
 /// Why a call was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Closed {
+pub(crate) enum AdmissionFailure {
     /// The provider wants a pause that is longer than the caller waits.
     For(Duration),
     /// So many were under way all the time.
     Full(usize),
 }
 
-impl Default for Governor {
+impl Default for RateGovernor {
     fn default() -> Self {
         Self::with_max(MAX_IN_FLIGHT, None)
     }
 }
 
-impl Governor {
+impl RateGovernor {
     /// At most `max_in_flight` calls at once, and at least one.
     pub fn new(max_in_flight: usize) -> Arc<Self> {
         Arc::new(Self::with_max(max_in_flight, None))
@@ -91,12 +91,12 @@ impl Governor {
 
     /// At most `max_in_flight` calls at once of all processes that name the same `directory`.
     pub fn shared(max_in_flight: usize, directory: &Path) -> io::Result<Arc<Self>> {
-        Ok(Arc::new(Self::with_max(max_in_flight, Some(Commons::open(directory)?))))
+        Ok(Arc::new(Self::with_max(max_in_flight, Some(SharedWindow::open(directory)?))))
     }
 
-    fn with_max(max_in_flight: usize, commons: Option<Commons>) -> Self {
-        let state = State {
-            window: Window::new(max_in_flight),
+    fn with_max(max_in_flight: usize, commons: Option<SharedWindow>) -> Self {
+        let state = GovernorState {
+            window: CallWindow::new(max_in_flight),
             under_way: 0,
             commons,
             opens: None,
@@ -113,8 +113,8 @@ impl Governor {
         self: &Arc<Self>,
         urgency: Urgency,
         pause_max: Duration,
-        allowance: &dyn Allowance,
-    ) -> Result<Permit, Closed> {
+        allowance: &dyn CallAllowance,
+    ) -> Result<CallPermit, AdmissionFailure> {
         let came = Instant::now();
         let (rank, mut receiver) = {
             let mut state = self.lock();
@@ -128,7 +128,7 @@ impl Governor {
             let (sender, receiver) = oneshot::channel();
             (state.join(rank_of(urgency, came - self.began), sender), receiver)
         };
-        let _queued = Queued::new(self, rank, allowance);
+        let _queued = QueueTicket::new(self, rank, allowance);
         self.serve();
         let (mut paused_since, until) = (None, came + QUEUED_MAX);
         loop {
@@ -144,7 +144,7 @@ impl Governor {
             if let (Some(left), Some(since)) = (pause, paused_since)
                 && (now - since + left > pause_max || left > allowance.time_left())
             {
-                return Err(Closed::For(left));
+                return Err(AdmissionFailure::For(left));
             }
             tokio::select! {
                 biased;
@@ -153,7 +153,7 @@ impl Governor {
                 () = paused => {}
             }
             if Instant::now() >= until {
-                return Err(Closed::Full(self.lock().under_way));
+                return Err(AdmissionFailure::Full(self.lock().under_way));
             }
             self.serve();
         }
@@ -173,8 +173,8 @@ impl Governor {
         }
     }
 
-    fn permit(self: &Arc<Self>, round: u64, place: Place) -> Permit {
-        Permit { governor: self.clone(), round, place, answer: Answer::Other }
+    fn permit(self: &Arc<Self>, round: u64, place: Place) -> CallPermit {
+        CallPermit { governor: self.clone(), round, place, answer: PermitOutcome::Other }
     }
 
     pub(crate) fn pause_for(&self, wait: Duration) {
@@ -190,12 +190,12 @@ impl Governor {
         self.paused.notify_waiters();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GovernorState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl GovernorState {
     fn take(&mut self) -> Option<Place> {
         let limit = self.window.limit();
         if self.under_way >= limit {
@@ -218,7 +218,9 @@ impl State {
 
     /// Takes over what other processes have learned.
     fn look(&mut self, now: Instant) {
-        let Some(Shape { window, pause }) = self.commons.as_ref().and_then(Commons::read) else { return };
+        let Some(WindowShape { window, pause }) = self.commons.as_ref().and_then(SharedWindow::read) else {
+            return;
+        };
         self.window.adopt(window);
         if !pause.is_zero() {
             self.opens = self.opens.max(Some(now + pause));
@@ -232,22 +234,22 @@ impl State {
     }
 
     /// Updates the window with the outcome of a call admitted in `round`.
-    fn learn(&mut self, answer: &Answer, round: u64) {
+    fn learn(&mut self, answer: &PermitOutcome, round: u64) {
         let under_way = match &mut self.commons {
-            Some(commons) if !self.window.is_widest() || matches!(answer, Answer::Refused(_)) => {
+            Some(commons) if !self.window.is_widest() || matches!(answer, PermitOutcome::Refused(_)) => {
                 commons.taken(self.window.limit())
             }
             _ => self.under_way,
         };
-        let change = |window: &mut Window| match answer {
-            Answer::Succeeded => window.on_success(round, under_way),
-            Answer::Refused(_) => window.on_refused(round, under_way),
-            Answer::Other => {}
+        let change = |window: &mut CallWindow| match answer {
+            PermitOutcome::Succeeded => window.on_success(round, under_way),
+            PermitOutcome::Refused(_) => window.on_refused(round, under_way),
+            PermitOutcome::Other => {}
         };
         let widest = self.window.is_widest();
         if self.commons.is_none()
-            || matches!(answer, Answer::Other)
-            || (widest && matches!(answer, Answer::Succeeded))
+            || matches!(answer, PermitOutcome::Other)
+            || (widest && matches!(answer, PermitOutcome::Succeeded))
         {
             change(&mut self.window);
             return;
@@ -262,7 +264,7 @@ impl State {
     }
 
     /// Changes the window that all share, and makes the pause at least this long.
-    fn share(&mut self, change: impl FnOnce(&mut Window) -> [u64; window::WORDS], at_least: Duration) {
+    fn share(&mut self, change: impl FnOnce(&mut CallWindow) -> [u64; window::WORDS], at_least: Duration) {
         let Some(commons) = &mut self.commons else { return };
         let window = &mut self.window;
         let shared = commons.change(|before| {
@@ -270,16 +272,16 @@ impl State {
                 window.adopt(before.window);
             }
             let pause = before.map_or(Duration::ZERO, |before| before.pause).max(at_least);
-            Shape { window: change(window), pause }
+            WindowShape { window: change(window), pause }
         });
         if let Err(error) = shared {
             tracing::warn!(%error, "other processes are not told about the provider's limits");
         }
     }
 
-    fn join(&mut self, due: i128, sender: oneshot::Sender<Permit>) -> Rank {
+    fn join(&mut self, due: i128, sender: oneshot::Sender<CallPermit>) -> QueueRank {
         self.arrivals += 1;
-        let rank = Rank { due, arrival: self.arrivals };
+        let rank = QueueRank { due, arrival: self.arrivals };
         self.queue.insert(rank, sender);
         rank
     }
@@ -303,7 +305,7 @@ impl State {
         self.commons.is_some().then(|| now + POLL.mul_f64(0.5 + self.random.f64()))
     }
 
-    fn next(&mut self, now: Instant) -> Vec<(oneshot::Sender<Permit>, Place)> {
+    fn next(&mut self, now: Instant) -> Vec<(oneshot::Sender<CallPermit>, Place)> {
         let mut next = Vec::new();
         while self.pause(now).is_none() && !self.queue.is_empty() && !(self.spreads(now) && next.len() == 1) {
             let Some(place) = self.take() else { break };
@@ -327,65 +329,65 @@ fn rank_of(urgency: Urgency, came: Duration) -> i128 {
 type Place = Option<usize>;
 
 /// A place. It is given back when it is dropped, and what is known by then about the call is taken into account.
-pub(crate) struct Permit {
-    governor: Arc<Governor>,
+pub(crate) struct CallPermit {
+    governor: Arc<RateGovernor>,
     round: u64,
     place: Place,
-    answer: Answer,
+    answer: PermitOutcome,
 }
 
-enum Answer {
+enum PermitOutcome {
     Succeeded,
     /// Too many calls: all of this key pause for this long.
     Refused(Duration),
     Other,
 }
 
-impl Permit {
+impl CallPermit {
     /// Reports success and releases the slot.
     pub fn succeeded(mut self) {
-        self.answer = Answer::Succeeded;
+        self.answer = PermitOutcome::Succeeded;
     }
 
     /// Reports a rate limit with its cool-down and releases the slot.
     pub fn refused(mut self, pause: Duration) {
-        self.answer = Answer::Refused(pause);
+        self.answer = PermitOutcome::Refused(pause);
     }
 }
 
-impl Drop for Permit {
+impl Drop for CallPermit {
     fn drop(&mut self) {
         {
             let mut state = self.governor.lock();
             state.learn(&self.answer, self.round);
             state.give(self.place);
-            if !matches!(self.answer, Answer::Refused(_)) && state.spreads(Instant::now()) {
+            if !matches!(self.answer, PermitOutcome::Refused(_)) && state.spreads(Instant::now()) {
                 // Those who wait have set their clocks.
                 return;
             }
         }
         match self.answer {
-            Answer::Refused(pause) => self.governor.pause_for(pause),
-            Answer::Succeeded | Answer::Other => self.governor.serve(),
+            PermitOutcome::Refused(pause) => self.governor.pause_for(pause),
+            PermitOutcome::Succeeded | PermitOutcome::Other => self.governor.serve(),
         }
     }
 }
 
 /// A waiter in the queue; leaves it when dropped.
-struct Queued<'a> {
-    governor: &'a Governor,
-    rank: Rank,
-    allowance: &'a dyn Allowance,
+struct QueueTicket<'a> {
+    governor: &'a RateGovernor,
+    rank: QueueRank,
+    allowance: &'a dyn CallAllowance,
 }
 
-impl<'a> Queued<'a> {
-    fn new(governor: &'a Governor, rank: Rank, allowance: &'a dyn Allowance) -> Self {
+impl<'a> QueueTicket<'a> {
+    fn new(governor: &'a RateGovernor, rank: QueueRank, allowance: &'a dyn CallAllowance) -> Self {
         allowance.queues();
         Self { governor, rank, allowance }
     }
 }
 
-impl Drop for Queued<'_> {
+impl Drop for QueueTicket<'_> {
     fn drop(&mut self) {
         self.governor.lock().queue.remove(&self.rank);
         self.allowance.served();

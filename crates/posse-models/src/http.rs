@@ -16,11 +16,11 @@ use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
 use posse_messages::{LocalizedText, fixed, localized};
-use posse_net::{Body, Broken, Pool, causes, is_loopback, system_proxies};
-use posse_runtime::ports::Deltas;
+use posse_net::{ConnectionError, ConnectionPool, ResponseStream, causes, is_loopback, system_proxies};
+use posse_runtime::ports::DeltaSink;
 use url::Url;
 
-use crate::body::Encoded;
+use crate::body::EncodedBody;
 use crate::failure::{self, ProviderError, excerpt};
 
 /// A reply of this size is 8 million tokens; no model writes it.
@@ -34,9 +34,9 @@ const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
 
 /// A text that is never shown: not in logs, not in errors, not by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Arc<str>);
+pub struct SecretText(Arc<str>);
 
-impl Secret {
+impl SecretText {
     /// Wraps a secret.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into().into())
@@ -48,7 +48,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
@@ -57,24 +57,24 @@ impl fmt::Debug for Secret {
 /// Source of an API key. It is read for every call, and again when the provider refuses it: keys rotate while runs
 /// are under way.
 #[derive(Clone)]
-pub struct Credential {
-    read: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
+pub struct KeySource {
+    read: Arc<dyn Fn() -> Option<SecretText> + Send + Sync>,
     origin: Option<String>,
 }
 
-impl Credential {
+impl KeySource {
     /// For servers on the own machine, which want no key.
     pub fn none() -> Self {
         Self::from_fn(|| None)
     }
 
     /// Creates a fixed credential.
-    pub fn fixed(secret: Secret) -> Self {
+    pub fn fixed(secret: SecretText) -> Self {
         Self::from_fn(move || Some(secret.clone()))
     }
 
     /// Creates a credential that is read by a function.
-    pub fn from_fn(read: impl Fn() -> Option<Secret> + Send + Sync + 'static) -> Self {
+    pub fn from_fn(read: impl Fn() -> Option<SecretText> + Send + Sync + 'static) -> Self {
         Self { read: Arc::new(read), origin: None }
     }
 
@@ -83,7 +83,7 @@ impl Credential {
         Self { origin: Some(origin.into()), ..self }
     }
 
-    fn read(&self) -> Option<Secret> {
+    fn read(&self) -> Option<SecretText> {
         (self.read)()
     }
 
@@ -98,7 +98,7 @@ impl Credential {
     }
 }
 
-impl fmt::Debug for Credential {
+impl fmt::Debug for KeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Credential(…)")
     }
@@ -106,19 +106,19 @@ impl fmt::Debug for Credential {
 
 /// Address and credential of a provider.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub struct ProviderEndpoint {
     pub base_url: String,
-    pub credential: Credential,
+    pub credential: KeySource,
     /// Sent with every request, for gateways. Their values are treated as secrets.
-    pub headers: Vec<(String, Secret)>,
+    pub headers: Vec<(String, SecretText)>,
     pub connect_timeout: Duration,
     /// Time to wait for the end marker after a stream has said why it stopped.
     pub end_grace: Duration,
 }
 
-impl Endpoint {
+impl ProviderEndpoint {
     /// Creates an endpoint with default timeouts.
-    pub fn new(base_url: impl Into<String>, credential: Credential) -> Self {
+    pub fn new(base_url: impl Into<String>, credential: KeySource) -> Self {
         Self {
             base_url: base_url.into(),
             credential,
@@ -131,7 +131,7 @@ impl Endpoint {
 
 /// Path, key header and static headers of a wire format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct HttpCall {
     /// Below the base URL.
     pub path: String,
     pub key_header: KeyHeader,
@@ -147,31 +147,31 @@ pub(crate) enum KeyHeader {
 
 /// One endpoint with its connection pool. Clones share the pool.
 #[derive(Debug, Clone)]
-pub struct Transport(Arc<Inner>);
+pub struct ProviderTransport(Arc<TransportInner>);
 
 #[derive(Debug)]
-struct Inner {
-    endpoint: Endpoint,
+struct TransportInner {
+    endpoint: ProviderEndpoint,
     base_url: String,
     headers: HeaderMap,
     is_loopback: bool,
     /// Made at the first call: listing models must not load root certificates.
-    pool: OnceLock<Pool>,
+    pool: OnceLock<ConnectionPool>,
     /// One for each kind of call: reading a URL and filling a table of headers take longer than sending the request.
-    prepared: Mutex<Vec<Prepared>>,
+    prepared: Mutex<Vec<PreparedCall>>,
 }
 
 /// Request head that stays the same as long as the key does.
 #[derive(Debug)]
-struct Prepared {
-    call: Call,
-    key: Option<Secret>,
-    request: posse_net::Prepared,
+struct PreparedCall {
+    call: HttpCall,
+    key: Option<SecretText>,
+    request: posse_net::PreparedRequest,
 }
 
-impl Transport {
+impl ProviderTransport {
     /// Creates a transport; fails if TLS cannot be set up.
-    pub fn new(endpoint: Endpoint) -> Result<Self, Error> {
+    pub fn new(endpoint: ProviderEndpoint) -> Result<Self, Error> {
         let invalid =
             |why: LocalizedText| Error::new(ErrorCode::ConfigInvalid, why).hint(localized!("base-url-hint"));
         let url = Url::parse(endpoint.base_url.trim())
@@ -193,7 +193,7 @@ impl Transport {
             headers.insert(key, value);
         }
         let is_loopback = url.host_str().is_some_and(is_loopback);
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(TransportInner {
             base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
             is_loopback,
             endpoint,
@@ -220,7 +220,11 @@ impl Transport {
     }
 
     /// Sends the body and returns the answer once its head says success.
-    pub(crate) async fn post(&self, call: &Call, body: &Encoded) -> Result<Incoming, Rejection> {
+    pub(crate) async fn post(
+        &self,
+        call: &HttpCall,
+        body: &EncodedBody,
+    ) -> Result<IncomingAnswer, CallRejection> {
         let credential = &self.0.endpoint.credential;
         let mut key = credential.read();
         let mut is_fresh = false;
@@ -246,9 +250,9 @@ impl Transport {
     /// A request without its body, and where it goes.
     fn request(
         &self,
-        call: &Call,
-        key: Option<&Secret>,
-    ) -> Result<(&Pool, posse_net::Prepared), ModelFailure> {
+        call: &HttpCall,
+        key: Option<&SecretText>,
+    ) -> Result<(&ConnectionPool, posse_net::PreparedRequest), ModelFailure> {
         let mut prepared = self.0.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let known = prepared.iter().position(|prepared| prepared.call == *call);
         if let Some(known) = known.map(|known| &prepared[known])
@@ -264,7 +268,7 @@ impl Transport {
         *request.headers_mut() = self.headers(call, &address, key)?;
         *request.uri_mut() = address;
         let request = pool.prepare(request).map_err(|e| self.connection(&e, key))?;
-        let new = Prepared { call: call.clone(), key: key.cloned(), request: request.clone() };
+        let new = PreparedCall { call: call.clone(), key: key.cloned(), request: request.clone() };
         match known {
             Some(known) => prepared[known] = new,
             None => prepared.push(new),
@@ -272,7 +276,12 @@ impl Transport {
         Ok((pool, request))
     }
 
-    fn headers(&self, call: &Call, address: &Uri, key: Option<&Secret>) -> Result<HeaderMap, ModelFailure> {
+    fn headers(
+        &self,
+        call: &HttpCall,
+        address: &Uri,
+        key: Option<&SecretText>,
+    ) -> Result<HeaderMap, ModelFailure> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
@@ -298,10 +307,10 @@ impl Transport {
 
     async fn attempt(
         &self,
-        call: &Call,
-        body: &Encoded,
-        key: Option<&Secret>,
-    ) -> Result<Incoming, Rejection> {
+        call: &HttpCall,
+        body: &EncodedBody,
+        key: Option<&SecretText>,
+    ) -> Result<IncomingAnswer, CallRejection> {
         let (pool, request) = self.request(call, key)?;
         let response = pool.ask(&request, body.clone().into_bytes()).await.map_err(|e| {
             let failure = self.unreachable(&e, key);
@@ -317,7 +326,11 @@ impl Transport {
     }
 
     /// An answer that can be read.
-    fn accept(&self, response: Response<Body>, key: Option<&Secret>) -> Result<Incoming, ModelFailure> {
+    fn accept(
+        &self,
+        response: Response<ResponseStream>,
+        key: Option<&SecretText>,
+    ) -> Result<IncomingAnswer, ModelFailure> {
         let (head, body) = response.into_parts();
         let status = Some(head.status.as_u16());
         let failed = |kind, message| ModelFailure { status, ..ModelFailure::new(kind, message) };
@@ -330,7 +343,7 @@ impl Transport {
             return Err(failed(FailureKind::InvalidRequest, fixed!("endpoint-redirects")));
         }
         let wait = if head.status.is_success() { None } else { wait_asked_for(&head.headers) };
-        Ok(Incoming {
+        Ok(IncomingAnswer {
             body,
             status: head.status,
             wait,
@@ -341,19 +354,19 @@ impl Transport {
         })
     }
 
-    fn pool(&self, address: &Uri) -> Result<&Pool, ModelFailure> {
+    fn pool(&self, address: &Uri) -> Result<&ConnectionPool, ModelFailure> {
         if let Some(pool) = self.0.pool.get() {
             return Ok(pool);
         }
         let proxies = system_proxies(self.0.is_loopback);
-        let pool = Pool::new(address, proxies, self.0.endpoint.connect_timeout).map_err(|e| {
+        let pool = ConnectionPool::new(address, proxies, self.0.endpoint.connect_timeout).map_err(|e| {
             ModelFailure::new(FailureKind::Connection, fixed!("tls-unusable", why = causes(&e)))
         })?;
         Ok(self.0.pool.get_or_init(|| pool))
     }
 
     /// Why there is no answer. A bad certificate is told apart: it stays bad.
-    fn unreachable(&self, error: &posse_net::Error, key: Option<&Secret>) -> ModelFailure {
+    fn unreachable(&self, error: &posse_net::PoolError, key: Option<&SecretText>) -> ModelFailure {
         let failure = self.connection(error, key);
         match error.is_certificate() {
             true => ModelFailure { kind: FailureKind::Certificate, ..failure },
@@ -361,8 +374,8 @@ impl Transport {
         }
     }
 
-    fn connection(&self, error: &dyn std::error::Error, key: Option<&Secret>) -> ModelFailure {
-        let redactor = Redactor::new(self, key);
+    fn connection(&self, error: &dyn std::error::Error, key: Option<&SecretText>) -> ModelFailure {
+        let redactor = KeyRedactor::new(self, key);
         let why = excerpt(&causes(error), &|text| redactor.redact(text));
         ModelFailure::new(FailureKind::Connection, format!("{}: {why}", self.0.base_url))
     }
@@ -379,42 +392,42 @@ fn wait_asked_for(headers: &HeaderMap) -> Option<u64> {
     failure::retry_after_ms(exact, text(headers, &header::RETRY_AFTER), now)
 }
 
-fn is_unauthorised(answer: &Result<Incoming, Rejection>) -> bool {
+fn is_unauthorised(answer: &Result<IncomingAnswer, CallRejection>) -> bool {
     answer.as_ref().is_err_and(|rejection| rejection.failure.kind == FailureKind::Unauthorised)
 }
 
 /// No answer: why, and the provider's words if it declined to work on the content.
-pub(crate) struct Rejection {
+pub(crate) struct CallRejection {
     pub failure: ModelFailure,
     pub refused: Option<String>,
 }
 
-impl From<ModelFailure> for Rejection {
+impl From<ModelFailure> for CallRejection {
     fn from(failure: ModelFailure) -> Self {
         Self { failure, refused: None }
     }
 }
 
 /// An answer being read.
-pub(crate) struct Incoming {
-    body: Body,
+pub(crate) struct IncomingAnswer {
+    body: ResponseStream,
     status: StatusCode,
     /// Wait the provider asked for, in milliseconds.
     wait: Option<u64>,
     pub content_type: String,
     received: usize,
-    key: Option<Secret>,
-    transport: Transport,
+    key: Option<SecretText>,
+    transport: ProviderTransport,
 }
 
-impl Incoming {
+impl IncomingAnswer {
     /// Returns a redactor for the key of this call.
-    pub fn redactor(&self) -> Redactor {
-        Redactor::new(&self.transport, self.key.as_ref())
+    pub fn redactor(&self) -> KeyRedactor {
+        KeyRedactor::new(&self.transport, self.key.as_ref())
     }
 
     /// The next bytes, or `None` at the end of a body that arrived whole.
-    pub async fn chunk(&mut self, deltas: &dyn Deltas) -> Result<Option<Bytes>, ModelFailure> {
+    pub async fn chunk(&mut self, deltas: &dyn DeltaSink) -> Result<Option<Bytes>, ModelFailure> {
         let read = next(&mut self.body).await;
         let chunk = read.map_err(|e| self.transport.connection(&e, self.key.as_ref()))?;
         if let Some(chunk) = &chunk {
@@ -428,7 +441,7 @@ impl Incoming {
     }
 
     /// Reads the whole body.
-    pub async fn whole(&mut self, deltas: &dyn Deltas) -> Result<Vec<u8>, ModelFailure> {
+    pub async fn whole(&mut self, deltas: &dyn DeltaSink) -> Result<Vec<u8>, ModelFailure> {
         let announced = self.body.size_hint().lower();
         if announced > REPLY_BYTES_MAX as u64 {
             return Err(too_large());
@@ -464,12 +477,12 @@ impl Incoming {
     }
 
     /// Reads an error response.
-    async fn rejection(self) -> Rejection {
+    async fn rejection(self) -> CallRejection {
         let (status, wait, redactor) = (self.status.as_u16(), self.wait, self.redactor());
         let body = self.error_body().await;
         let refused = ProviderError::parse(&body).filter(ProviderError::is_refusal).map(|e| e.message);
         let failure = failure::from_status(status, wait, &body, &|text| redactor.redact(text));
-        Rejection { failure, refused }
+        CallRejection { failure, refused }
     }
 
     async fn error_body(mut self) -> Vec<u8> {
@@ -489,7 +502,7 @@ impl Incoming {
 }
 
 /// The next bytes of a body; what else may come (trailers) means nothing here.
-async fn next(body: &mut Body) -> Result<Option<Bytes>, Broken> {
+async fn next(body: &mut ResponseStream) -> Result<Option<Bytes>, ConnectionError> {
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame?.into_data() {
             return Ok(Some(bytes));
@@ -503,10 +516,10 @@ fn too_large() -> ModelFailure {
 }
 
 /// Takes the key and the values of configured headers out of a text.
-pub(crate) struct Redactor(Vec<Secret>);
+pub(crate) struct KeyRedactor(Vec<SecretText>);
 
-impl Redactor {
-    fn new(transport: &Transport, key: Option<&Secret>) -> Self {
+impl KeyRedactor {
+    fn new(transport: &ProviderTransport, key: Option<&SecretText>) -> Self {
         let configured = transport.0.endpoint.headers.iter().map(|(_, value)| value);
         // Shorter values are words (`true`, `eu`), and replacing them would garble the text.
         Self(configured.chain(key).filter(|secret| secret.reveal().len() >= 6).cloned().collect())
@@ -524,11 +537,11 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let endpoint = Endpoint {
-            headers: vec![("x-gateway".into(), Secret::new("gateway-secret"))],
-            ..Endpoint::new("http://localhost", Credential::fixed(Secret::new("key-secret")))
+        let endpoint = ProviderEndpoint {
+            headers: vec![("x-gateway".into(), SecretText::new("gateway-secret"))],
+            ..ProviderEndpoint::new("http://localhost", KeySource::fixed(SecretText::new("key-secret")))
         };
-        let shown = format!("{:?}", Transport::new(endpoint).unwrap());
+        let shown = format!("{:?}", ProviderTransport::new(endpoint).unwrap());
         assert!(!shown.contains("secret\""), "{shown}");
         assert!(!shown.contains("key-secret") && !shown.contains("gateway-secret"), "{shown}");
     }
@@ -536,13 +549,13 @@ mod tests {
     #[test]
     fn a_base_url_is_checked_once() {
         for bad in ["", "api.example.com", "ftp://x", "https://user:pass@x"] {
-            let error = Transport::new(Endpoint::new(bad, Credential::none())).unwrap_err();
+            let error = ProviderTransport::new(ProviderEndpoint::new(bad, KeySource::none())).unwrap_err();
             assert_eq!(error.code(), ErrorCode::ConfigInvalid, "{bad}");
         }
         for (good, loopback) in
             [("http://127.0.0.1:1/v1/", true), ("http://[::1]:1", true), ("https://api.example.com", false)]
         {
-            let transport = Transport::new(Endpoint::new(good, Credential::none())).unwrap();
+            let transport = ProviderTransport::new(ProviderEndpoint::new(good, KeySource::none())).unwrap();
             assert_eq!(transport.0.is_loopback, loopback, "{good}");
             assert!(!transport.base_url().ends_with('/'));
         }

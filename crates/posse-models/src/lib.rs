@@ -4,8 +4,8 @@
 //! is here: one way to speak HTTP (`http`), to read a stream (`sse`, `exchange`), to build a body that only grows
 //! (`body`) and to put a reply together from fragments (`assemble`). Nothing here knows tools or a store.
 //!
-//! Wrapped in the usual order, from the outside in: `Fallback` over `Retry` over `Watched` over a provider. `Record`
-//! goes where one wants to listen. `Scripted` needs no provider at all.
+//! Wrapped in the usual order, from the outside in: `Fallback` over `RetryModel` over `WatchedModel` over a provider. `Record`
+//! goes where one wants to listen. `ScriptedModel` needs no provider at all.
 
 pub mod anthropic;
 pub mod assemble;

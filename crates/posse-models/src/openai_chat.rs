@@ -14,21 +14,21 @@ use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::assemble::{Assembler, Place};
-use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
-use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Text, Wire};
+use crate::assemble::{Place, ReplyAssembler};
+use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
+use crate::client::{ProviderClient, ProviderFormat};
+use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
-use crate::sse::Event;
-use crate::tokens::{Count, Counts};
+use crate::sse::SseEvent;
+use crate::tokens::{ReportedCount, ReportedUsage};
 
 /// Default base URL.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
 
 /// Differences between servers of the Chat Completions format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dialect {
+pub struct ChatDialect {
     /// `max_completion_tokens` or `max_tokens`.
     pub output_limit: &'static str,
     /// Ask for usage at the end of a stream.
@@ -37,7 +37,7 @@ pub struct Dialect {
     pub reasoning_back: bool,
 }
 
-impl Dialect {
+impl ChatDialect {
     /// Returns the dialect of OpenAI itself.
     pub fn openai() -> Self {
         Self { output_limit: "max_completion_tokens", stream_usage: true, reasoning_back: false }
@@ -50,33 +50,33 @@ impl Dialect {
 }
 
 /// Client for the Chat Completions API and compatible servers.
-pub type OpenAiChat = Client<ChatCompletions>;
+pub type OpenAiChat = ProviderClient<ChatCompletions>;
 
 /// The Chat Completions wire format.
 #[derive(Debug, Clone)]
 pub struct ChatCompletions {
-    dialect: Dialect,
+    dialect: ChatDialect,
 }
 
 impl Default for ChatCompletions {
     fn default() -> Self {
-        Self { dialect: Dialect::openai() }
+        Self { dialect: ChatDialect::openai() }
     }
 }
 
-impl Format for ChatCompletions {
+impl ProviderFormat for ChatCompletions {
     const PROVIDER: &'static str = "openai";
 }
 
 impl OpenAiChat {
     /// Sets the dialect.
-    pub fn dialect(self, dialect: Dialect) -> Self {
+    pub fn dialect(self, dialect: ChatDialect) -> Self {
         Self { format: ChatCompletions { dialect }, ..self }
     }
 }
 
-impl Wire for OpenAiChat {
-    type Reader = ChatReader;
+impl WireCodec for OpenAiChat {
+    type AnswerReader = ChatReader;
 
     fn path(&self, _: bool) -> String {
         "/chat/completions".to_owned()
@@ -89,14 +89,14 @@ impl Wire for OpenAiChat {
     }
 }
 
-impl Encoder for OpenAiChat {
+impl BodyEncoder for OpenAiChat {
     const WIRE: &'static str = "openai_chat";
 
     fn model(&self) -> &str {
         &self.model
     }
 
-    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn head(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         out.raw(r#"{"model":"#);
         out.string(&self.model);
         if !request.tools.is_empty() {
@@ -122,7 +122,7 @@ impl Encoder for OpenAiChat {
         Ok(())
     }
 
-    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+    fn message(&self, message: &Message, out: &mut JsonBuffer) -> TextEnding {
         match message {
             Message::User { text } => {
                 out.item();
@@ -141,10 +141,10 @@ impl Encoder for OpenAiChat {
             }
             Message::Assistant { blocks } => self.assistant(blocks, out),
         }
-        Ending::Whole
+        TextEnding::Whole
     }
 
-    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw("]");
         out.number(self.format.dialect.output_limit, request.output_tokens_max);
@@ -174,7 +174,7 @@ impl Encoder for OpenAiChat {
 }
 
 impl OpenAiChat {
-    fn assistant(&self, blocks: &[Block], out: &mut Out) {
+    fn assistant(&self, blocks: &[Block], out: &mut JsonBuffer) {
         let text = joined_text(blocks);
         let mut calls = blocks.iter().filter_map(Block::as_call).peekable();
         if text.is_empty() && calls.peek().is_none() {
@@ -250,7 +250,7 @@ pub(crate) fn effort_wire(model: &str, effort: Effort) -> &'static str {
 pub(crate) struct ChatReader {
     finish: Option<String>,
     refused: bool,
-    usage: Option<UsageReport>,
+    usage: Option<ChatUsage>,
     /// The place of the call that fragments without an index continue.
     newest_call: Option<Place>,
     /// Calls of a whole reply are complete and stand in order, whatever index they carry.
@@ -258,33 +258,33 @@ pub(crate) struct ChatReader {
 }
 
 #[derive(Deserialize)]
-struct Chunk<'a> {
+struct ChatChunk<'a> {
     #[serde(borrow, default)]
-    choices: Vec<Choice<'a>>,
+    choices: Vec<ChatChoice<'a>>,
     #[serde(default, deserialize_with = "crate::tokens::lenient")]
-    usage: Option<UsageReport>,
+    usage: Option<ChatUsage>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Choice<'a> {
+struct ChatChoice<'a> {
     #[serde(default)]
     index: u64,
     /// Streams have `delta`, whole replies `message`; the content is the same.
     #[serde(borrow, alias = "message")]
-    delta: Option<Content<'a>>,
+    delta: Option<ChatContent<'a>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content<'a> {
+struct ChatContent<'a> {
     #[serde(borrow)]
-    content: Option<Text<'a>>,
+    content: Option<OptionalText<'a>>,
     #[serde(borrow, alias = "reasoning")]
-    reasoning_content: Option<Text<'a>>,
+    reasoning_content: Option<OptionalText<'a>>,
     #[serde(borrow)]
-    refusal: Option<Text<'a>>,
+    refusal: Option<OptionalText<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
@@ -293,15 +293,15 @@ struct Content<'a> {
 struct CallDelta<'a> {
     index: Option<u64>,
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<OptionalText<'a>>,
     #[serde(borrow)]
-    function: Option<Function<'a>>,
+    function: Option<ChatFunction<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Function<'a> {
+struct ChatFunction<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<OptionalText<'a>>,
     /// A string by the specification; some servers send the object itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
@@ -309,59 +309,59 @@ struct Function<'a> {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct UsageReport {
-    prompt_tokens: Count,
-    completion_tokens: Count,
+struct ChatUsage {
+    prompt_tokens: ReportedCount,
+    completion_tokens: ReportedCount,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
     /// DeepSeek's name for cached tokens.
-    prompt_cache_hit_tokens: Count,
+    prompt_cache_hit_tokens: ReportedCount,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct PromptDetails {
-    cached_tokens: Count,
+    cached_tokens: ReportedCount,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct CompletionDetails {
-    reasoning_tokens: Count,
+    reasoning_tokens: ReportedCount,
 }
 
-impl UsageReport {
-    fn counts(&self) -> Counts {
+impl ChatUsage {
+    fn counts(&self) -> ReportedUsage {
         let cached = self.prompt_tokens_details.unwrap_or_default().cached_tokens;
-        Counts {
+        ReportedUsage {
             input: self.prompt_tokens,
             output: self.completion_tokens,
-            cache_read: if cached == Count::Missing { self.prompt_cache_hit_tokens } else { cached },
-            cache_write: Count::Missing,
+            cache_read: if cached == ReportedCount::Missing { self.prompt_cache_hit_tokens } else { cached },
+            cache_write: ReportedCount::Missing,
             reasoning: self.completion_tokens_details.unwrap_or_default().reasoning_tokens,
         }
     }
 }
 
 impl Reader for ChatReader {
-    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
         if event.data.trim() == "[DONE]" {
-            return Ok(Progress::Done);
+            return Ok(ReadProgress::Done);
         }
         if event.name == "error" {
             let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
             return Err(ReadError::Provider(error));
         }
         self.chunk(&event.data, reply)?;
-        Ok(if self.finish.is_some() { Progress::Ending } else { Progress::More })
+        Ok(if self.finish.is_some() { ReadProgress::Ending } else { ReadProgress::More })
     }
 
-    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         self.whole = true;
         self.chunk(body, reply)
     }
 
-    fn ended(&mut self, _: &mut Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, _: &mut ReplyAssembler<'_>) -> Option<StreamEnd> {
         let finish = self.finish.take()?;
         let stop = match finish.as_str() {
             "content_filter" => ReplyStop::Refusal,
@@ -372,7 +372,7 @@ impl Reader for ChatReader {
             _ => ReplyStop::Other(finish),
         };
         let counts = self.usage.unwrap_or_default().counts();
-        Some(Ended { stop, counts, note: None, has_marker: true })
+        Some(StreamEnd { stop, counts, note: None, has_marker: true })
     }
 }
 
@@ -381,8 +381,8 @@ const TEXT: Place = (1, 0);
 const FIRST_CALL: u64 = 2;
 
 impl ChatReader {
-    fn chunk(&mut self, json: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let chunk: Chunk<'_> = serde_json::from_str(json)?;
+    fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+        let chunk: ChatChunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
             return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
         }
@@ -401,7 +401,7 @@ impl ChatReader {
         Ok(())
     }
 
-    fn content(&mut self, content: Content<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn content(&mut self, content: ChatContent<'_>, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         if let Some(reasoning) = content.reasoning_content {
             reply.thinking(REASONING, &reasoning)?;
         }
@@ -421,7 +421,7 @@ impl ChatReader {
         Ok(())
     }
 
-    fn call(&mut self, call: CallDelta<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn call(&mut self, call: CallDelta<'_>, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         let id = call.id.as_deref().unwrap_or_default();
         let function = call.function.as_ref();
         let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
@@ -442,7 +442,7 @@ impl ChatReader {
     /// Resolves the call that a fragment belongs to. The index decides, except that a named fragment with a new id
     /// starts a new call (some servers number every call 0), and a fragment without an index continues the newest
     /// call unless it begins another.
-    fn place(&self, index: Option<u64>, id: &str, name: &str, reply: &Assembler<'_>) -> Place {
+    fn place(&self, index: Option<u64>, id: &str, name: &str, reply: &ReplyAssembler<'_>) -> Place {
         let next = FIRST_CALL.saturating_add(reply.calls() as u64);
         let begins = |place: Place| {
             let known = reply.call_id(place);

@@ -9,19 +9,19 @@ use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
 use posse_messages::fixed;
-use posse_runtime::ports::{Delta, Deltas, ModelRequest, ToolUse};
+use posse_runtime::ports::{Delta, DeltaSink, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::assemble::Assembler;
-use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
-use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Text, Wire};
+use crate::assemble::ReplyAssembler;
+use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
+use crate::client::{ProviderClient, ProviderFormat};
+use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
 use crate::openai_chat::{effort_wire, marked};
-use crate::sse::Event;
-use crate::tokens::{Count, Counts};
+use crate::sse::SseEvent;
+use crate::tokens::{ReportedCount, ReportedUsage};
 
 pub use crate::openai_chat::BASE_URL;
 
@@ -31,13 +31,13 @@ const PROVIDER: &str = "openai-responses";
 const ITEMS_MAX: usize = 4096;
 
 /// Client for OpenAI's Responses API.
-pub type OpenAiResponses = Client<Responses>;
+pub type OpenAiResponses = ProviderClient<OpenaiResponses>;
 
 /// The Responses wire format.
 #[derive(Debug, Clone, Default)]
-pub struct Responses;
+pub struct OpenaiResponses;
 
-impl Format for Responses {
+impl ProviderFormat for OpenaiResponses {
     const PROVIDER: &'static str = "openai";
 }
 
@@ -49,8 +49,8 @@ impl OpenAiResponses {
     }
 }
 
-impl Wire for OpenAiResponses {
-    type Reader = ResponseReader;
+impl WireCodec for OpenAiResponses {
+    type AnswerReader = ResponseReader;
 
     fn path(&self, _: bool) -> String {
         "/responses".to_owned()
@@ -63,14 +63,14 @@ impl Wire for OpenAiResponses {
     }
 }
 
-impl Encoder for OpenAiResponses {
+impl BodyEncoder for OpenAiResponses {
     const WIRE: &'static str = "openai_responses";
 
     fn model(&self) -> &str {
         &self.model
     }
 
-    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn head(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         out.raw(r#"{"model":"#);
         out.string(&self.model);
         out.raw(r#","store":false"#);
@@ -97,7 +97,7 @@ impl Encoder for OpenAiResponses {
         Ok(())
     }
 
-    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+    fn message(&self, message: &Message, out: &mut JsonBuffer) -> TextEnding {
         match message {
             Message::User { text } => {
                 out.item();
@@ -116,10 +116,10 @@ impl Encoder for OpenAiResponses {
             }
             Message::Assistant { blocks } => blocks.iter().for_each(|block| block_item(block, out)),
         }
-        Ending::Whole
+        TextEnding::Whole
     }
 
-    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw("]");
         out.number("max_output_tokens", request.output_tokens_max);
@@ -147,7 +147,7 @@ impl Encoder for OpenAiResponses {
     }
 }
 
-fn block_item(block: &Block, out: &mut Out) {
+fn block_item(block: &Block, out: &mut JsonBuffer) {
     match block {
         Block::Text { text, .. } if text.is_empty() => {}
         Block::Text { text, .. } => {
@@ -181,11 +181,11 @@ pub(crate) struct ResponseReader {
     /// Output positions whose text or arguments were already shown.
     shown: Vec<u64>,
     calls_shown: Vec<u64>,
-    ended: Option<Ended>,
+    ended: Option<StreamEnd>,
 }
 
 #[derive(Deserialize)]
-struct StreamEvent<'a> {
+struct ResponsesEvent<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(default)]
@@ -193,19 +193,19 @@ struct StreamEvent<'a> {
     #[serde(borrow)]
     item: Option<&'a RawValue>,
     #[serde(borrow)]
-    delta: Option<Text<'a>>,
+    delta: Option<OptionalText<'a>>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Response<'a> {
+struct ResponseBody<'a> {
     #[serde(borrow, default)]
     status: Cow<'a, str>,
     #[serde(borrow, default)]
     output: Vec<&'a RawValue>,
     #[serde(default, deserialize_with = "crate::tokens::lenient")]
-    usage: Option<UsageReport>,
+    usage: Option<ResponsesUsage>,
     incomplete_details: Option<IncompleteDetails>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -219,9 +219,9 @@ struct IncompleteDetails {
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct UsageReport {
-    input_tokens: Count,
-    output_tokens: Count,
+struct ResponsesUsage {
+    input_tokens: ReportedCount,
+    output_tokens: ReportedCount,
     input_tokens_details: Option<InputDetails>,
     output_tokens_details: Option<OutputDetails>,
 }
@@ -229,25 +229,25 @@ struct UsageReport {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct InputDetails {
-    cached_tokens: Count,
+    cached_tokens: ReportedCount,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct OutputDetails {
-    reasoning_tokens: Count,
+    reasoning_tokens: ReportedCount,
 }
 
 #[derive(Deserialize)]
-struct Item<'a> {
+struct ResponseItem<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<OptionalText<'a>>,
     #[serde(borrow)]
-    call_id: Option<Text<'a>>,
+    call_id: Option<OptionalText<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<OptionalText<'a>>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -255,7 +255,7 @@ struct Item<'a> {
     #[serde(borrow)]
     summary: Option<&'a RawValue>,
     #[serde(borrow)]
-    encrypted_content: Option<Text<'a>>,
+    encrypted_content: Option<OptionalText<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -263,17 +263,17 @@ struct ItemPart<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<OptionalText<'a>>,
     #[serde(borrow)]
-    refusal: Option<Text<'a>>,
+    refusal: Option<OptionalText<'a>>,
 }
 
 impl Reader for ResponseReader {
-    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
         if event.data.trim() == "[DONE]" {
-            return Ok(if self.ended.is_some() { Progress::Done } else { Progress::More });
+            return Ok(if self.ended.is_some() { ReadProgress::Done } else { ReadProgress::More });
         }
-        let read: StreamEvent<'_> = serde_json::from_str(&event.data)?;
+        let read: ResponsesEvent<'_> = serde_json::from_str(&event.data)?;
         let kind = if read.kind.is_empty() { event.name.as_str() } else { read.kind.as_ref() };
         match kind {
             "response.output_text.delta" | "response.refusal.delta" => {
@@ -289,7 +289,7 @@ impl Reader for ResponseReader {
             }
             "response.output_item.added" => {
                 if let Some(item) = read.item {
-                    let item: Item<'_> = serde_json::from_str(item.get())?;
+                    let item: ResponseItem<'_> = serde_json::from_str(item.get())?;
                     self.show_call(read.output_index, &item, reply.deltas());
                 }
             }
@@ -299,7 +299,7 @@ impl Reader for ResponseReader {
                     return Err(ReadError::Unreadable(fixed!("last-event-empty")));
                 };
                 self.last(response.get(), reply)?;
-                return Ok(Progress::Done);
+                return Ok(ReadProgress::Done);
             }
             "response.failed" | "response.cancelled" => {
                 let body = read.response.map_or("{}", RawValue::get);
@@ -312,14 +312,14 @@ impl Reader for ResponseReader {
             }
             _ => {}
         }
-        Ok(Progress::More)
+        Ok(ReadProgress::More)
     }
 
-    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         self.last(body, reply)
     }
 
-    fn ended(&mut self, _: &mut Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, _: &mut ReplyAssembler<'_>) -> Option<StreamEnd> {
         self.ended.take()
     }
 }
@@ -327,9 +327,9 @@ impl Reader for ResponseReader {
 impl ResponseReader {
     fn show<'t>(
         &mut self,
-        read: &'t StreamEvent<'_>,
+        read: &'t ResponsesEvent<'_>,
         delta: impl Fn(&'t str) -> Delta<'t>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) {
         if self.shown.last() != Some(&read.output_index) && self.shown.len() < ITEMS_MAX {
             self.shown.push(read.output_index);
@@ -339,7 +339,7 @@ impl ResponseReader {
         }
     }
 
-    fn show_call(&mut self, output_index: u64, item: &Item<'_>, deltas: &dyn Deltas) {
+    fn show_call(&mut self, output_index: u64, item: &ResponseItem<'_>, deltas: &dyn DeltaSink) {
         if item.kind == "function_call"
             && !self.calls_shown.contains(&output_index)
             && self.calls_shown.len() < ITEMS_MAX
@@ -355,14 +355,14 @@ impl ResponseReader {
         &mut self,
         output_index: u64,
         item: Option<&RawValue>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) -> Result<(), ReadError> {
         let Some(raw) = item else { return Ok(()) };
         if self.items.len() == ITEMS_MAX {
             let message = fixed!("reply-too-many-items", items_max = ITEMS_MAX);
             return Err(ModelFailure::new(FailureKind::Protocol, message).into());
         }
-        let item: Item<'_> = serde_json::from_str(raw.get())?;
+        let item: ResponseItem<'_> = serde_json::from_str(raw.get())?;
         self.show_call(output_index, &item, deltas);
         if !self.shown.contains(&output_index) {
             for part in item.content.iter().flatten().filter(|_| item.kind == "message") {
@@ -377,8 +377,8 @@ impl ResponseReader {
     }
 
     /// Reads the response object that ends a reply.
-    fn last(&mut self, json: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let response: Response<'_> = serde_json::from_str(json)?;
+    fn last(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+        let response: ResponseBody<'_> = serde_json::from_str(json)?;
         if response.error.is_some_and(|error| error.get() != "null") || response.status == "failed" {
             return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
         }
@@ -414,20 +414,20 @@ impl ResponseReader {
             (status, _) => ReplyStop::Other(status.to_owned()),
         };
         let usage = response.usage.unwrap_or_default();
-        let counts = Counts {
+        let counts = ReportedUsage {
             input: usage.input_tokens,
             output: usage.output_tokens,
             cache_read: usage.input_tokens_details.unwrap_or_default().cached_tokens,
-            cache_write: Count::Missing,
+            cache_write: ReportedCount::Missing,
             reasoning: usage.output_tokens_details.unwrap_or_default().reasoning_tokens,
         };
-        self.ended = Some(Ended { stop, counts, note: None, has_marker: false });
+        self.ended = Some(StreamEnd { stop, counts, note: None, has_marker: false });
         Ok(())
     }
 
     /// Adds one item to the reply; true if it is a refusal.
-    fn item(&self, place: u64, raw: &str, reply: &mut Assembler<'_>) -> Result<bool, ReadError> {
-        let item: Item<'_> = serde_json::from_str(raw)?;
+    fn item(&self, place: u64, raw: &str, reply: &mut ReplyAssembler<'_>) -> Result<bool, ReadError> {
+        let item: ResponseItem<'_> = serde_json::from_str(raw)?;
         let mut refused = false;
         match item.kind.as_ref() {
             "message" => {
@@ -457,7 +457,7 @@ impl ResponseReader {
     }
 }
 
-fn reasoning(place: u64, item: &Item<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+fn reasoning(place: u64, item: &ResponseItem<'_>, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
     let summary = item.summary.map_or("[]", RawValue::get);
     let Some(encrypted) = item.encrypted_content.as_deref() else {
         let summary: Vec<ItemPart<'_>> = serde_json::from_str(summary).unwrap_or_default();

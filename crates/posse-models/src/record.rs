@@ -13,25 +13,25 @@ use posse_core::message::Message;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
-use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
+use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest, ToolUse};
 use serde::{Deserialize, Serialize};
 
 /// A recording is read as a whole.
 const RECORDING_BYTES_MAX: u64 = 512 << 20;
 
 /// An open recording. Any number of models may write to it.
-pub struct Recorder {
+pub struct RecordingFile {
     file: Mutex<File>,
 }
 
-impl Recorder {
+impl RecordingFile {
     /// Opens the file to append to it, and takes everybody else's right to read it.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let file = open_private(path).map_err(|e| unreadable(path, &e))?;
         Ok(Arc::new(Self { file: Mutex::new(file) }))
     }
 
-    fn write(&self, exchange: &Exchange) -> io::Result<()> {
+    fn write(&self, exchange: &RecordedExchange) -> io::Result<()> {
         let mut line = serde_json::to_vec(exchange)?;
         line.push(b'\n');
         // One write per line: two processes that append never mix theirs.
@@ -54,30 +54,33 @@ fn open_private(path: &Path) -> io::Result<File> {
 }
 
 /// A model whose answers are written down.
-pub struct Record {
+pub struct RecordedModel {
     inner: Arc<dyn Model>,
-    recorder: Arc<Recorder>,
+    recorder: Arc<RecordingFile>,
 }
 
-impl Record {
+impl RecordedModel {
     /// Wraps a model and records its answers.
-    pub fn new(inner: Arc<dyn Model>, recorder: Arc<Recorder>) -> Self {
+    pub fn new(inner: Arc<dyn Model>, recorder: Arc<RecordingFile>) -> Self {
         Self { inner, recorder }
     }
 
     async fn call_and_write(
         &self,
         request: ModelRequest<'_>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) -> Result<Reply, ModelFailure> {
-        let fingerprint = Fingerprint::of(&request);
+        let fingerprint = RequestFingerprint::of(&request);
         let result = self.inner.call(request, deltas).await;
         let answer = match &result {
-            Ok(reply) => Answer::Reply(reply.clone()),
-            Err(failure) => Answer::Failure(failure.clone()),
+            Ok(reply) => RecordedAnswer::Reply(reply.clone()),
+            Err(failure) => RecordedAnswer::Failure(failure.clone()),
         };
-        let written =
-            self.recorder.write(&Exchange { model: self.inner.name().to_owned(), fingerprint, answer });
+        let written = self.recorder.write(&RecordedExchange {
+            model: self.inner.name().to_owned(),
+            fingerprint,
+            answer,
+        });
         // A full disk must not cost the answer, but whoever wants the recording has to hear of the hole in it.
         match (result, written) {
             (result, Ok(())) => result,
@@ -93,7 +96,7 @@ impl Record {
     }
 }
 
-impl Model for Record {
+impl Model for RecordedModel {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -101,7 +104,7 @@ impl Model for Record {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.call_and_write(request, deltas))
     }
@@ -111,13 +114,13 @@ impl Model for Record {
 ///
 /// A request gets the first answer that was recorded for the same request and not given yet, so that parallel tasks
 /// may ask in another order than they did.
-pub struct Replay {
+pub struct ReplayModel {
     model: String,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<RecordedExchange>,
     given: Mutex<Vec<bool>>,
 }
 
-impl Replay {
+impl ReplayModel {
     /// Reads what was recorded for `model` (its whole name).
     pub fn load(path: &Path, model: &str) -> Result<Self> {
         let mut text = String::new();
@@ -143,7 +146,7 @@ impl Replay {
                 tracing::warn!("the last line of the recording `{origin}` was cut off and is left out");
                 break;
             }
-            let exchange: Exchange = serde_json::from_str(line).map_err(|e| {
+            let exchange: RecordedExchange = serde_json::from_str(line).map_err(|e| {
                 let message = localized!("recording-line-invalid", origin, line = index + 1, why = e);
                 Error::new(ErrorCode::ScriptInvalid, message)
             })?;
@@ -163,7 +166,7 @@ impl Replay {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
 
-    fn take(&self, asked: &Fingerprint) -> Result<Reply, ModelFailure> {
+    fn take(&self, asked: &RequestFingerprint) -> Result<Reply, ModelFailure> {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let left = || self.exchanges.iter().enumerate().filter(|(index, _)| !given[*index]);
         let Some((index, exchange)) = left().find(|(_, exchange)| exchange.fingerprint == *asked) else {
@@ -184,13 +187,13 @@ impl Replay {
         };
         given[index] = true;
         match &exchange.answer {
-            Answer::Reply(reply) => Ok(reply.clone()),
-            Answer::Failure(failure) => Err(failure.clone()),
+            RecordedAnswer::Reply(reply) => Ok(reply.clone()),
+            RecordedAnswer::Failure(failure) => Err(failure.clone()),
         }
     }
 }
 
-impl Model for Replay {
+impl Model for ReplayModel {
     fn name(&self) -> &str {
         &self.model
     }
@@ -198,9 +201,9 @@ impl Model for Replay {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
-        let result = self.take(&Fingerprint::of(&request));
+        let result = self.take(&RequestFingerprint::of(&request));
         if let Ok(reply) = &result {
             crate::scripted::show(&reply.blocks, deltas);
         }
@@ -210,29 +213,29 @@ impl Model for Replay {
 
 /// One line of a recording.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Exchange {
+struct RecordedExchange {
     model: String,
-    fingerprint: Fingerprint,
-    answer: Answer,
+    fingerprint: RequestFingerprint,
+    answer: RecordedAnswer,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum RecordedAnswer {
     Reply(Reply),
     Failure(ModelFailure),
 }
 
 /// Hashes of a request, part by part, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Fingerprint {
+struct RequestFingerprint {
     system: String,
     tools: String,
     settings: String,
     messages: Vec<String>,
 }
 
-impl Fingerprint {
+impl RequestFingerprint {
     fn of(request: &ModelRequest<'_>) -> Self {
         let tools = request.tools.iter().flat_map(|tool| [&tool.name, &tool.description, &tool.input_schema]);
         let settings = request.settings;
@@ -308,7 +311,7 @@ mod tests {
 
     use super::*;
     use crate::fake::{Act, Fake, Seen, ask_with, failure};
-    use crate::scripted::{Scripted, Step};
+    use crate::scripted::{ScriptStep, ScriptedModel};
 
     async fn say(model: &dyn Model, texts: &[&str]) -> Result<Reply, ModelFailure> {
         let messages: Vec<Message> = texts.iter().map(|text| Message::user(*text)).collect();
@@ -326,7 +329,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tape.jsonl");
         let fake = Fake::new("p:a", [vec![Act::Fail(failure(FailureKind::Overloaded))], vec![Act::Reply]]);
-        let model = Record::new(Arc::new(fake), Recorder::open(&path).unwrap());
+        let model = RecordedModel::new(Arc::new(fake), RecordingFile::open(&path).unwrap());
         let results = vec![
             say(&model, &["one"]).await,
             say(&model, &["one"]).await,
@@ -338,7 +341,7 @@ mod tests {
     #[tokio::test]
     async fn a_replay_gives_the_recorded_answers_in_order_and_then_none() {
         let taped = tape().await;
-        let replay = Replay::load(&taped.path, "p:a").unwrap();
+        let replay = ReplayModel::load(&taped.path, "p:a").unwrap();
         assert_eq!(replay.leftover(), 3);
         // A later request may come first.
         let last = say(&replay, &["one", "two"]).await;
@@ -352,7 +355,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_that_was_not_recorded_says_what_differs() {
-        let replay = Replay::load(&tape().await.path, "p:a").unwrap();
+        let replay = ReplayModel::load(&tape().await.path, "p:a").unwrap();
         for (texts, why) in [
             (&["one", "three"][..], "exchange 3 differs in message 1 (from 0) of 2"),
             (&["zero"][..], "exchange 1 differs in message 0 (from 0) of 1"),
@@ -377,10 +380,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tape.jsonl");
         let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-        Recorder::open(&path).unwrap();
+        RecordingFile::open(&path).unwrap();
         assert_eq!(mode(), 0o600);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        Recorder::open(&path).unwrap();
+        RecordingFile::open(&path).unwrap();
         assert_eq!(mode(), 0o600);
     }
 
@@ -388,12 +391,12 @@ mod tests {
     async fn a_cut_off_last_line_is_left_out_and_a_broken_one_is_refused() {
         let taped = tape().await;
         let text = std::fs::read_to_string(&taped.path).unwrap();
-        let cut = Replay::parse("tape", &text[..text.len() - 5], "p:a").unwrap();
+        let cut = ReplayModel::parse("tape", &text[..text.len() - 5], "p:a").unwrap();
         assert_eq!(cut.leftover(), 2);
         let broken = text.replacen("fingerprint", "fingerprnt", 2).replacen("fingerprnt", "fingerprint", 1);
-        let error = Replay::parse("tape", &broken, "p:a").err().unwrap();
+        let error = ReplayModel::parse("tape", &broken, "p:a").err().unwrap();
         assert!(error.message().starts_with("tape:2: not a recorded exchange"), "{error}");
-        let error = Replay::parse("tape", &text, "p:b").err().unwrap();
+        let error = ReplayModel::parse("tape", &text, "p:b").err().unwrap();
         assert!(error.message().contains("nothing was recorded for the model `p:b`"), "{error}");
     }
 
@@ -401,10 +404,15 @@ mod tests {
     async fn a_replayed_reply_is_shown_too() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("tape.jsonl");
-        let script = Scripted::new("s", vec![Step { text: Some("two words".to_owned()), ..Step::default() }]);
-        say(&Record::new(Arc::new(script), Recorder::open(&path).unwrap()), &["go"]).await.unwrap();
+        let script = ScriptedModel::new(
+            "s",
+            vec![ScriptStep { text: Some("two words".to_owned()), ..ScriptStep::default() }],
+        );
+        say(&RecordedModel::new(Arc::new(script), RecordingFile::open(&path).unwrap()), &["go"])
+            .await
+            .unwrap();
         let seen = Seen::default();
-        let replay = Replay::load(&path, "s").unwrap();
+        let replay = ReplayModel::load(&path, "s").unwrap();
         ask_with(&replay, &[Message::user("go")], &ModelSettings::default(), &seen).await.unwrap();
         assert_eq!(seen.all(), [r#"Text("two ")"#, r#"Text("words")"#]);
     }

@@ -13,9 +13,9 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_messages::fixed;
-use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
 
-use crate::governor::{Closed, Governor, Permit, QUEUED_MAX};
+use crate::governor::{AdmissionFailure, CallPermit, QUEUED_MAX, RateGovernor};
 
 /// Retry limits and backoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,16 +42,16 @@ impl Default for RetryPolicy {
 }
 
 /// A model that is asked again while its failures are of a kind that may pass.
-pub struct Retry {
+pub struct RetryModel {
     inner: Arc<dyn Model>,
     policy: RetryPolicy,
-    governor: Arc<Governor>,
+    governor: Arc<RateGovernor>,
     random: Mutex<fastrand::Rng>,
 }
 
-impl Retry {
-    /// All `Retry` of one provider key share one `governor`.
-    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy, governor: Arc<Governor>) -> Self {
+impl RetryModel {
+    /// All `RetryModel` of one provider key share one `governor`.
+    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy, governor: Arc<RateGovernor>) -> Self {
         Self { inner, policy, governor, random: Mutex::new(fastrand::Rng::new()) }
     }
 
@@ -64,16 +64,16 @@ impl Retry {
     async fn attempts(
         &self,
         mut request: ModelRequest<'_>,
-        deltas: &dyn Deltas,
+        deltas: &dyn DeltaSink,
     ) -> Result<Reply, ModelFailure> {
         let mut lost = Usage::default();
-        let mut made = Attempts::default();
+        let mut made = RetryAttempts::default();
         loop {
             let permit = match self.admit(request.urgency, request.allowance).await {
                 Ok(permit) => permit,
                 Err(closed) => return Err(ModelFailure { lost, ..closed }),
             };
-            let shown = Shown::new(deltas);
+            let shown = ShownDeltas::new(deltas);
             let mut failure = match self.inner.call(request.again(), &shown).await {
                 Ok(mut reply) => {
                     permit.succeeded();
@@ -92,12 +92,12 @@ impl Retry {
                 drop(permit);
             }
             match self.decide(&failure, made, floor, request.allowance) {
-                Next::GiveUp(None) => return Err(failure),
-                Next::GiveUp(Some(why)) => {
+                RetryDecision::GiveUp(None) => return Err(failure),
+                RetryDecision::GiveUp(Some(why)) => {
                     failure.message = format!("{} ({why})", failure.message);
                     return Err(failure);
                 }
-                Next::Again(wait) => {
+                RetryDecision::Again(wait) => {
                     if let Err(missing) = request.allowance.again(&lost) {
                         return Err(unpaid(&failure, lost, &missing));
                     }
@@ -109,18 +109,22 @@ impl Retry {
     }
 
     /// A place among the calls of this key.
-    async fn admit(&self, urgency: Urgency, allowance: &dyn Allowance) -> Result<Permit, ModelFailure> {
+    async fn admit(
+        &self,
+        urgency: Urgency,
+        allowance: &dyn CallAllowance,
+    ) -> Result<CallPermit, ModelFailure> {
         let pause_max = self.policy.wait_max;
         let closed = match self.governor.admit(urgency, pause_max, allowance).await {
             Ok(permit) => return Ok(permit),
             Err(closed) => closed,
         };
         let (message, retry_after_ms) = match closed {
-            Closed::For(left) => (
+            AdmissionFailure::For(left) => (
                 fixed!("other-call-limited", resets = in_seconds(left)),
                 Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
             ),
-            Closed::Full(under_way) => {
+            AdmissionFailure::Full(under_way) => {
                 (fixed!("no-turn-within", time = in_seconds(QUEUED_MAX), under_way), None)
             }
         };
@@ -135,10 +139,10 @@ impl Retry {
     fn decide(
         &self,
         failure: &ModelFailure,
-        made: Attempts,
+        made: RetryAttempts,
         floor: Duration,
-        allowance: &dyn Allowance,
-    ) -> Next {
+        allowance: &dyn CallAllowance,
+    ) -> RetryDecision {
         let RetryPolicy { attempts_max, backoff_min, backoff_max, wait_max } = self.policy;
         // Nobody waits for a limit that resets after the end of the run.
         let wait_max = match failure.retry_after_ms {
@@ -146,18 +150,18 @@ impl Retry {
             None => wait_max,
         };
         if !failure.kind.is_retryable() {
-            return Next::GiveUp(None);
+            return RetryDecision::GiveUp(None);
         }
         if floor > wait_max {
             let (resets, most) = (in_seconds(floor), in_seconds(wait_max));
-            return Next::GiveUp(Some(fixed!("resets-too-late", resets, most)));
+            return RetryDecision::GiveUp(Some(fixed!("resets-too-late", resets, most)));
         }
         // A provider that breaks its own protocol twice is not having a bad moment.
         if made.all >= attempts_max || made.protocol > 1 {
-            return Next::GiveUp(Some(fixed!("gave-up", attempts = made.all)));
+            return RetryDecision::GiveUp(Some(fixed!("gave-up", attempts = made.all)));
         }
         let doubled = backoff_min.saturating_mul(1 << made.all.min(16)).min(backoff_max);
-        Next::Again(floor + self.up_to(doubled.saturating_sub(backoff_min)))
+        RetryDecision::Again(floor + self.up_to(doubled.saturating_sub(backoff_min)))
     }
 
     fn up_to(&self, most: Duration) -> Duration {
@@ -165,7 +169,7 @@ impl Retry {
     }
 }
 
-impl Model for Retry {
+impl Model for RetryModel {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -173,25 +177,25 @@ impl Model for Retry {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.attempts(request, deltas))
     }
 }
 
-enum Next {
+enum RetryDecision {
     /// The failure stands, perhaps with a reason to add to its message.
     GiveUp(Option<String>),
     Again(Duration),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Attempts {
+struct RetryAttempts {
     all: u32,
     protocol: u32,
 }
 
-impl Attempts {
+impl RetryAttempts {
     fn count(&mut self, kind: FailureKind) {
         self.all += 1;
         self.protocol += u32::from(kind == FailureKind::Protocol);
@@ -209,19 +213,19 @@ fn in_seconds(time: Duration) -> String {
 }
 
 /// Remembers how far an attempt came.
-struct Shown<'a> {
-    deltas: &'a dyn Deltas,
+struct ShownDeltas<'a> {
+    deltas: &'a dyn DeltaSink,
     bytes_arrived: AtomicBool,
     output_bytes: AtomicU64,
 }
 
-impl<'a> Shown<'a> {
-    fn new(deltas: &'a dyn Deltas) -> Self {
+impl<'a> ShownDeltas<'a> {
+    fn new(deltas: &'a dyn DeltaSink) -> Self {
         Self { deltas, bytes_arrived: AtomicBool::new(false), output_bytes: AtomicU64::new(0) }
     }
 }
 
-impl Deltas for Shown<'_> {
+impl DeltaSink for ShownDeltas<'_> {
     fn alive(&self) {
         self.bytes_arrived.store(true, Ordering::Relaxed);
         self.deltas.alive();
@@ -243,7 +247,7 @@ impl Deltas for Shown<'_> {
 
 /// Estimates the cost of a failed attempt. The model's own figure counts; otherwise it is estimated if the provider
 /// has, or may have, read the request.
-fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &Shown<'_>) -> Usage {
+fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &ShownDeltas<'_>) -> Usage {
     if !failure.lost.is_nothing() {
         return failure.lost;
     }

@@ -29,14 +29,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult};
 use posse_core::provenance::unmarked;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, fixed, localized};
-use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest, ToolUse};
+use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -49,7 +49,7 @@ const REPEAT_MAX: u32 = 200;
 /// One reply of the script.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Step {
+pub struct ScriptStep {
     pub text: Option<String>,
     pub thinking: Option<String>,
     pub calls: Vec<ScriptedCall>,
@@ -110,16 +110,16 @@ pub struct ScriptedFailure {
 }
 
 /// Plays its steps to any number of runs; see the module for the form of a script.
-pub struct Scripted {
+pub struct ScriptedModel {
     name: String,
-    steps: Vec<Step>,
+    steps: Vec<ScriptStep>,
     /// Steps that were played, by index. For `leftover`, and for the steps that leave no message behind.
     played: Mutex<BTreeSet<usize>>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Creates a scripted model.
-    pub fn new(name: impl Into<String>, steps: Vec<Step>) -> Self {
+    pub fn new(name: impl Into<String>, steps: Vec<ScriptStep>) -> Self {
         Self { name: name.into(), steps, played: Mutex::default() }
     }
 
@@ -135,7 +135,7 @@ impl Scripted {
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         let options = serde_saphyr::options! { with_snippet: false };
-        let parsed: Script =
+        let parsed: ScriptFile =
             serde_saphyr::from_str_with_options(script, options).map_err(|e| not_a_script(name, &e))?;
         Ok(Self::new(name, steps_of(name, parsed, role)?))
     }
@@ -174,7 +174,7 @@ impl Scripted {
     }
 
     /// Finds the step that answers these messages and marks it as played.
-    fn take(&self, messages: &[Message], unanswered: u32) -> Result<Position, ModelFailure> {
+    fn take(&self, messages: &[Message], unanswered: u32) -> Result<ScriptPosition, ModelFailure> {
         let position = locate(&self.steps, messages).map_err(|lost| self.failure(lost))?;
         let mut played = self.played();
         let (mut index, mut failed) = (position.step, 0);
@@ -191,21 +191,21 @@ impl Scripted {
             return Err(self.failure(fixed!("script-no-step", number = index + 1)));
         }
         played.extend(0..=index);
-        Ok(Position { step: index, ..position })
+        Ok(ScriptPosition { step: index, ..position })
     }
 
     fn failure(&self, what: String) -> ModelFailure {
         ModelFailure::new(FailureKind::InvalidRequest, fixed!("script-failed", script = self.name, what))
     }
 
-    async fn play(&self, request: ModelRequest<'_>, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
+    async fn play(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
         let position = self.take(request.messages, request.unanswered)?;
         let step = &self.steps[position.step];
         if step.delay_ms > 0 {
             tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
         }
         deltas.alive();
-        let filler = Filler { messages: request.messages, before: position.began };
+        let filler = PlaceholderFiller { messages: request.messages, before: position.began };
         let wrong =
             |what: String| self.failure(fixed!("script-cannot-play", number = position.step + 1, what));
         let (blocks, notes) = blocks_of(step, &filler, position.turn, request.tool_use).map_err(wrong)?;
@@ -222,7 +222,7 @@ impl Scripted {
     }
 }
 
-impl Model for Scripted {
+impl Model for ScriptedModel {
     fn name(&self) -> &str {
         &self.name
     }
@@ -230,7 +230,7 @@ impl Model for Scripted {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.play(request, deltas))
     }
@@ -238,7 +238,7 @@ impl Model for Scripted {
 
 /// Position of a conversation in its script.
 #[derive(Debug, Clone, Copy)]
-struct Position {
+struct ScriptPosition {
     step: usize,
     /// The turn that is being answered, from 1.
     turn: u32,
@@ -247,15 +247,15 @@ struct Position {
 }
 
 /// Walks the script along the assistant messages. Pure, so that it gives the same answer in another process.
-fn locate(steps: &[Step], messages: &[Message]) -> Result<Position, String> {
-    let mut at = Position { step: 0, turn: 1, began: messages.len() };
+fn locate(steps: &[ScriptStep], messages: &[Message]) -> Result<ScriptPosition, String> {
+    let mut at = ScriptPosition { step: 0, turn: 1, began: messages.len() };
     let mut plays = 0;
     for (index, message) in messages.iter().enumerate() {
         if !matches!(message, Message::Assistant { .. }) {
             continue;
         }
         at.turn += 1;
-        while steps.get(at.step).is_some_and(Step::leaves_no_message) {
+        while steps.get(at.step).is_some_and(ScriptStep::leaves_no_message) {
             at.step += 1;
         }
         let Some(step) = steps.get(at.step) else {
@@ -290,7 +290,7 @@ fn next_results(messages: &[Message], assistant: usize) -> &[ToolResult] {
     }
 }
 
-impl Step {
+impl ScriptStep {
     fn leaves_no_message(&self) -> bool {
         let silent = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
         self.fail.is_some() || (silent(&self.text) && silent(&self.thinking) && self.calls.is_empty())
@@ -336,8 +336,8 @@ impl ScriptedUsage {
 }
 
 fn blocks_of(
-    step: &Step,
-    filler: &Filler<'_>,
+    step: &ScriptStep,
+    filler: &PlaceholderFiller<'_>,
     turn: u32,
     tool_use: ToolUse,
 ) -> Result<(Vec<Block>, Vec<String>), String> {
@@ -366,7 +366,7 @@ fn blocks_of(
             key: CallKey { turn, index: index as u32 },
             id: format!("call_{turn}_{index}"),
             name: call.tool.clone(),
-            arguments: Arguments::judge(&arguments),
+            arguments: CallArguments::judge(&arguments),
             signature: None,
         }));
     }
@@ -374,7 +374,7 @@ fn blocks_of(
 }
 
 /// Shows a reply the way a provider would: texts word by word.
-pub(crate) fn show(blocks: &[Block], deltas: &dyn Deltas) {
+pub(crate) fn show(blocks: &[Block], deltas: &dyn DeltaSink) {
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text { text, .. } => {
@@ -439,14 +439,14 @@ fn block_tokens(block: &Block) -> u64 {
 }
 
 /// Fills in placeholders from the results that were there when the step was first played.
-struct Filler<'a> {
+struct PlaceholderFiller<'a> {
     messages: &'a [Message],
     before: usize,
 }
 
 const PLACEHOLDER: &str = "{result:";
 
-impl Filler<'_> {
+impl PlaceholderFiller<'_> {
     fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -529,24 +529,24 @@ fn as_results(message: &Message) -> Option<&[ToolResult]> {
 }
 
 /// A script as it stands in its file.
-enum Script {
+enum ScriptFile {
     Steps(Vec<CheckedStep>),
     Roles(Vec<(String, Vec<CheckedStep>)>),
 }
 
 /// A step that makes sense; checked while parsing, so that the error knows the line.
-struct CheckedStep(Step);
+struct CheckedStep(ScriptStep);
 
-fn steps_of(name: &str, script: Script, role: Option<&str>) -> Result<Vec<Step>> {
+fn steps_of(name: &str, script: ScriptFile, role: Option<&str>) -> Result<Vec<ScriptStep>> {
     let invalid = |what: LocalizedText| {
         Error::new(ErrorCode::ScriptInvalid, what.map(|what| format!("{name}: {what}")))
     };
     let steps = match (script, role) {
-        (Script::Steps(steps), None) => steps,
-        (Script::Steps(_), Some(role)) => {
+        (ScriptFile::Steps(steps), None) => steps,
+        (ScriptFile::Steps(_), Some(role)) => {
             return Err(invalid(localized!("script-is-list", role)).hint(localized!("script-is-list-hint")));
         }
-        (Script::Roles(mut roles), role) => {
+        (ScriptFile::Roles(mut roles), role) => {
             let names = roles.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             let found = match role {
                 Some(role) => roles.iter().position(|(name, _)| name == role),
@@ -578,28 +578,28 @@ fn not_a_script(name: &str, error: &serde_saphyr::Error) -> Error {
     Error::new(ErrorCode::ScriptInvalid, format!("{place}: {message}")).hint(localized!("script-shape-hint"))
 }
 
-impl<'de> Deserialize<'de> for Script {
+impl<'de> Deserialize<'de> for ScriptFile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ScriptVisitor;
         impl<'de> Visitor<'de> for ScriptVisitor {
-            type Value = Script;
+            type Value = ScriptFile;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a list of steps, or a map from roles to lists of steps")
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Script, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ScriptFile, A::Error> {
                 let mut steps = Vec::new();
                 while let Some(step) = seq.next_element()? {
                     steps.push(step);
                 }
-                Ok(Script::Steps(steps))
+                Ok(ScriptFile::Steps(steps))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Script, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ScriptFile, A::Error> {
                 let mut roles = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     roles.push(entry);
                 }
-                Ok(Script::Roles(roles))
+                Ok(ScriptFile::Roles(roles))
             }
         }
         deserializer.deserialize_any(ScriptVisitor)
@@ -608,7 +608,7 @@ impl<'de> Deserialize<'de> for Script {
 
 impl<'de> Deserialize<'de> for CheckedStep {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let step = Step::deserialize(deserializer)?;
+        let step = ScriptStep::deserialize(deserializer)?;
         match step.fault() {
             Some(fault) => Err(de::Error::custom(fault)),
             None => Ok(CheckedStep(step)),

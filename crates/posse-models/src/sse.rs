@@ -8,7 +8,7 @@ pub const EVENT_BYTES_MAX: usize = 16 << 20;
 
 /// One server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// The `event:` field; empty when there was none.
     pub name: String,
     pub data: String,
@@ -24,7 +24,7 @@ pub struct TooLong;
 
 /// Incremental parser of server-sent events.
 #[derive(Debug)]
-pub struct Parser {
+pub struct SseParser {
     /// The unfinished line, only used when a line spans chunks.
     line: Vec<u8>,
     name: Vec<u8>,
@@ -36,13 +36,13 @@ pub struct Parser {
     max: usize,
 }
 
-impl Default for Parser {
+impl Default for SseParser {
     fn default() -> Self {
         Self::with_max(EVENT_BYTES_MAX)
     }
 }
 
-impl Parser {
+impl SseParser {
     /// Creates a parser with a size limit per event.
     pub fn with_max(max: usize) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Parser {
     }
 
     /// Takes the next bytes and appends the events they complete. After `TooLong` the parser must be dropped.
-    pub fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+    pub fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -86,18 +86,18 @@ impl Parser {
     }
 
     /// The stream is over. What was not closed by a blank line comes out marked as cut.
-    pub fn finish(mut self, events: &mut Vec<Event>) -> Result<(), TooLong> {
+    pub fn finish(mut self, events: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
             self.take_line(&line, events)?;
         }
         if let Some(event) = self.dispatch() {
-            events.push(Event { cut: true, ..event });
+            events.push(SseEvent { cut: true, ..event });
         }
         Ok(())
     }
 
-    fn take_line(&mut self, mut line: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
+    fn take_line(&mut self, mut line: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         if std::mem::take(&mut self.at_start) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
@@ -134,7 +134,7 @@ impl Parser {
         Ok(())
     }
 
-    fn dispatch(&mut self) -> Option<Event> {
+    fn dispatch(&mut self) -> Option<SseEvent> {
         let name = std::mem::take(&mut self.name);
         if !std::mem::take(&mut self.has_data) {
             return None;
@@ -142,7 +142,7 @@ impl Parser {
         let data = std::mem::take(&mut self.data);
         let (name, name_damaged) = text(name);
         let (data, data_damaged) = text(data);
-        Some(Event { name, data, damaged: name_damaged || data_damaged, cut: false })
+        Some(SseEvent { name, data, damaged: name_damaged || data_damaged, cut: false })
     }
 }
 
@@ -158,8 +158,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parse(chunks: &[&[u8]]) -> Vec<Event> {
-        let mut parser = Parser::default();
+    fn parse(chunks: &[&[u8]]) -> Vec<SseEvent> {
+        let mut parser = SseParser::default();
         let mut events = Vec::new();
         for chunk in chunks {
             parser.feed(chunk, &mut events).unwrap();
@@ -168,12 +168,12 @@ mod tests {
         events
     }
 
-    fn event(name: &str, data: &str) -> Event {
-        Event { name: name.into(), data: data.into(), damaged: false, cut: false }
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent { name: name.into(), data: data.into(), damaged: false, cut: false }
     }
 
     /// The specification read literally: normalise line ends, split, interpret. Quadratic in nothing, clever in nothing.
-    fn reference(bytes: &[u8]) -> Vec<Event> {
+    fn reference(bytes: &[u8]) -> Vec<SseEvent> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let mut normal = Vec::new();
         let mut i = 0;
@@ -194,7 +194,7 @@ mod tests {
                 if let Some(data) = data.take() {
                     let (name, d1) = text(std::mem::take(&mut name));
                     let (data, d2) = text(data);
-                    events.push(Event { name, data, damaged: d1 || d2, cut: false });
+                    events.push(SseEvent { name, data, damaged: d1 || d2, cut: false });
                 }
                 name.clear();
                 continue;
@@ -276,7 +276,7 @@ mod tests {
     fn an_event_without_its_last_blank_line_is_marked_as_cut() {
         assert_eq!(
             parse(&[b"data: 1\n\ndata: 2"]),
-            vec![event("", "1"), Event { cut: true, ..event("", "2") }]
+            vec![event("", "1"), SseEvent { cut: true, ..event("", "2") }]
         );
     }
 
@@ -286,19 +286,19 @@ mod tests {
         let events = parse(&[b"data: a\n\ndata: \xffb\n\ndata: c\n\n"]);
         assert_eq!(
             events,
-            vec![event("", "a"), Event { damaged: true, ..event("", "\u{fffd}b") }, event("", "c")]
+            vec![event("", "a"), SseEvent { damaged: true, ..event("", "\u{fffd}b") }, event("", "c")]
         );
     }
 
     // P37
     #[test]
     fn an_endless_line_and_an_endless_event_end_at_the_cap() {
-        let mut parser = Parser::with_max(1000);
+        let mut parser = SseParser::with_max(1000);
         let mut events = Vec::new();
         let fed = (0..100).take_while(|_| parser.feed(&[b'x'; 64], &mut events).is_ok()).count();
         assert_eq!(fed, 1000 / 64);
 
-        let mut parser = Parser::with_max(1000);
+        let mut parser = SseParser::with_max(1000);
         let fed = (0..100).take_while(|_| parser.feed(b"data: 0123456789\n", &mut events).is_ok()).count();
         assert!((85..=100).contains(&fed), "{fed}");
         assert_eq!(events, []);
@@ -307,7 +307,7 @@ mod tests {
     // P37
     #[test]
     fn a_long_line_in_small_chunks_is_copied_once() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let mut events = Vec::new();
         parser.feed(b"data: ", &mut events).unwrap();
         for _ in 0..(4 << 20) / 64 {

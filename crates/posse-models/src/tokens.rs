@@ -11,14 +11,14 @@ const PLAUSIBLE_MAX: u64 = 1_000_000_000_000;
 
 /// A count in a usage report. Whatever stands there must not make the reply unreadable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Count {
+pub(crate) enum ReportedCount {
     #[default]
     Missing,
     Nonsense,
     Known(u64),
 }
 
-impl<'de> Deserialize<'de> for Count {
+impl<'de> Deserialize<'de> for ReportedCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(CountVisitor)
     }
@@ -27,34 +27,34 @@ impl<'de> Deserialize<'de> for Count {
 struct CountVisitor;
 
 impl<'de> Visitor<'de> for CountVisitor {
-    type Value = Count;
+    type Value = ReportedCount;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("anything")
     }
-    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-        Ok(if count <= PLAUSIBLE_MAX { Count::Known(count) } else { Count::Nonsense })
+    fn visit_u64<E>(self, count: u64) -> Result<ReportedCount, E> {
+        Ok(if count <= PLAUSIBLE_MAX { ReportedCount::Known(count) } else { ReportedCount::Nonsense })
     }
-    fn visit_unit<E>(self) -> Result<Count, E> {
-        Ok(Count::Missing)
+    fn visit_unit<E>(self) -> Result<ReportedCount, E> {
+        Ok(ReportedCount::Missing)
     }
-    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
-        Ok(Count::Nonsense)
+    fn visit_i64<E>(self, _: i64) -> Result<ReportedCount, E> {
+        Ok(ReportedCount::Nonsense)
     }
-    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
-        Ok(Count::Nonsense)
+    fn visit_f64<E>(self, _: f64) -> Result<ReportedCount, E> {
+        Ok(ReportedCount::Nonsense)
     }
-    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-        Ok(Count::Nonsense)
+    fn visit_bool<E>(self, _: bool) -> Result<ReportedCount, E> {
+        Ok(ReportedCount::Nonsense)
     }
-    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
-        Ok(Count::Nonsense)
+    fn visit_str<E>(self, _: &str) -> Result<ReportedCount, E> {
+        Ok(ReportedCount::Nonsense)
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Count, A::Error> {
-        IgnoredAny.visit_seq(seq).map(|_| Count::Nonsense)
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<ReportedCount, A::Error> {
+        IgnoredAny.visit_seq(seq).map(|_| ReportedCount::Nonsense)
     }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Count, A::Error> {
-        IgnoredAny.visit_map(map).map(|_| Count::Nonsense)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ReportedCount, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| ReportedCount::Nonsense)
     }
 }
 
@@ -66,28 +66,28 @@ pub(crate) fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     Ok(serde_json::from_str(report.get()).unwrap_or_default())
 }
 
-impl Count {
+impl ReportedCount {
     /// Returns the count, 0 if absent or malformed.
     pub fn or_zero(self) -> u64 {
         match self {
-            Count::Known(count) => count,
-            Count::Missing | Count::Nonsense => 0,
+            ReportedCount::Known(count) => count,
+            ReportedCount::Missing | ReportedCount::Nonsense => 0,
         }
     }
 
     /// The sum of what is known; nonsense in any part makes the whole nonsense.
-    pub fn plus(self, other: Count) -> Count {
+    pub fn plus(self, other: ReportedCount) -> ReportedCount {
         match (self, other) {
-            (Count::Nonsense, _) | (_, Count::Nonsense) => Count::Nonsense,
-            (Count::Missing, other) => other,
-            (known, Count::Missing) => known,
-            (Count::Known(a), Count::Known(b)) => Count::Known(a.saturating_add(b)),
+            (ReportedCount::Nonsense, _) | (_, ReportedCount::Nonsense) => ReportedCount::Nonsense,
+            (ReportedCount::Missing, other) => other,
+            (known, ReportedCount::Missing) => known,
+            (ReportedCount::Known(a), ReportedCount::Known(b)) => ReportedCount::Known(a.saturating_add(b)),
         }
     }
 
     /// A later report replaces an earlier one, unless it says nothing.
-    pub fn update(&mut self, later: Count) {
-        if later != Count::Missing {
+    pub fn update(&mut self, later: ReportedCount) {
+        if later != ReportedCount::Missing {
             *self = later;
         }
     }
@@ -95,26 +95,28 @@ impl Count {
 
 /// Usage that a reply reported, in our terms: `input` and `output` are totals.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub input: Count,
-    pub output: Count,
-    pub cache_read: Count,
-    pub cache_write: Count,
-    pub reasoning: Count,
+pub(crate) struct ReportedUsage {
+    pub input: ReportedCount,
+    pub output: ReportedCount,
+    pub cache_read: ReportedCount,
+    pub cache_write: ReportedCount,
+    pub reasoning: ReportedCount,
 }
 
-impl Counts {
+impl ReportedUsage {
     /// Every figure the provider did not give, or cannot have meant, is the most that was sent and received can come to:
     /// a missing report must never make a call free. One that is too small for the bytes is raised to the least they can be.
     pub fn settle(self, sent: &Weight, received: &Weight) -> (Usage, Soundness) {
         let mut soundness = Soundness::Reported;
-        let mut settle = |count: Count, weight: &Weight| match count {
-            Count::Known(count) if count >= weight.least() && (count > 0 || weight.bytes == 0) => count,
-            Count::Known(count) if count > 0 => {
+        let mut settle = |count: ReportedCount, weight: &Weight| match count {
+            ReportedCount::Known(count) if count >= weight.least() && (count > 0 || weight.bytes == 0) => {
+                count
+            }
+            ReportedCount::Known(count) if count > 0 => {
                 soundness = soundness.max(Soundness::Raised);
                 weight.least()
             }
-            Count::Known(_) | Count::Missing | Count::Nonsense => {
+            ReportedCount::Known(_) | ReportedCount::Missing | ReportedCount::Nonsense => {
                 soundness = Soundness::Estimated;
                 (weight.most)()
             }
@@ -130,7 +132,7 @@ impl Counts {
     }
 }
 
-/// How far a report of usage can be believed.
+/// Plausibility of a usage report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Soundness {
     Reported,
@@ -152,7 +154,7 @@ impl Weight<'_> {
     }
 }
 
-/// What a call that gave no reply may have cost.
+/// Estimates the cost of a call that gave no reply.
 pub(crate) fn lost(sent: &[u8], output: u64) -> Usage {
     Usage { input: tokens_at_most(sent), output, estimated: true, ..Usage::default() }
 }
@@ -165,19 +167,19 @@ mod tests {
     #[test]
     fn a_count_is_read_from_anything() {
         for (json, expected) in [
-            ("7", Count::Known(7)),
-            ("null", Count::Missing),
-            ("-1", Count::Nonsense),
-            ("1.5", Count::Nonsense),
-            ("\"7\"", Count::Nonsense),
-            ("18446744073709551615", Count::Nonsense),
-            ("99999999999999999999999", Count::Nonsense),
-            ("{}", Count::Nonsense),
-            (r#"{"a":[1]}"#, Count::Nonsense),
-            ("[[7],8]", Count::Nonsense),
-            ("true", Count::Nonsense),
+            ("7", ReportedCount::Known(7)),
+            ("null", ReportedCount::Missing),
+            ("-1", ReportedCount::Nonsense),
+            ("1.5", ReportedCount::Nonsense),
+            ("\"7\"", ReportedCount::Nonsense),
+            ("18446744073709551615", ReportedCount::Nonsense),
+            ("99999999999999999999999", ReportedCount::Nonsense),
+            ("{}", ReportedCount::Nonsense),
+            (r#"{"a":[1]}"#, ReportedCount::Nonsense),
+            ("[[7],8]", ReportedCount::Nonsense),
+            ("true", ReportedCount::Nonsense),
         ] {
-            assert_eq!(serde_json::from_str::<Count>(json).unwrap(), expected, "{json}");
+            assert_eq!(serde_json::from_str::<ReportedCount>(json).unwrap(), expected, "{json}");
         }
     }
 
@@ -192,9 +194,9 @@ mod tests {
         }
         #[derive(Debug, PartialEq, Deserialize)]
         struct Report {
-            count: Count,
+            count: ReportedCount,
         }
-        let known = Some(Report { count: Count::Known(7) });
+        let known = Some(Report { count: ReportedCount::Known(7) });
         for (json, usage) in [
             (r#"{"usage":{"count":7},"after":1}"#, known),
             (r#"{"after":1}"#, None),
@@ -209,23 +211,30 @@ mod tests {
     // P42
     #[test]
     fn what_is_missing_or_nonsense_is_estimated_and_said_to_be() {
-        let settle = |counts: Counts, sent_bytes| {
+        let settle = |counts: ReportedUsage, sent_bytes| {
             let (sent, received) =
                 (Weight { bytes: sent_bytes, most: &|| 100 }, Weight { bytes: 40, most: &|| 9 });
             counts.settle(&sent, &received)
         };
-        let known = Counts { input: Count::Known(10), output: Count::Known(3), ..Counts::default() };
+        let known = ReportedUsage {
+            input: ReportedCount::Known(10),
+            output: ReportedCount::Known(3),
+            ..ReportedUsage::default()
+        };
         let usage = Usage { input: 10, output: 3, ..Usage::default() };
         assert_eq!(settle(known, 160), (usage, Soundness::Reported));
-        let partly = Counts { input: Count::Nonsense, ..known };
+        let partly = ReportedUsage { input: ReportedCount::Nonsense, ..known };
         let estimated = Usage { input: 100, estimated: true, ..usage };
         assert_eq!(settle(partly, 160), (estimated, Soundness::Estimated));
-        let zero = Counts { input: Count::Known(0), ..known };
+        let zero = ReportedUsage { input: ReportedCount::Known(0), ..known };
         assert_eq!(settle(zero, 160).0.input, 100);
         let too_small = Usage { input: 13, estimated: true, ..usage };
         assert_eq!(settle(known, 320), (too_small, Soundness::Raised));
-        let more_cached_than_read =
-            Counts { cache_read: Count::Known(99), cache_write: Count::Known(99), ..known };
+        let more_cached_than_read = ReportedUsage {
+            cache_read: ReportedCount::Known(99),
+            cache_write: ReportedCount::Known(99),
+            ..known
+        };
         let (usage, _) = settle(more_cached_than_read, 160);
         assert_eq!((usage.cache_read, usage.cache_write), (10, 0));
     }

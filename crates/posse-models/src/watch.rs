@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_messages::fixed;
-use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelRequest};
 use tokio::time::{Instant, sleep_until};
 
 /// Timeouts after which a silent call counts as stalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patience {
+pub struct StallTimeouts {
     /// Without any byte. Providers ping every few seconds while a model thinks.
     pub idle: Duration,
     /// Without anything of the answer, although bytes arrive.
@@ -20,7 +20,7 @@ pub struct Patience {
     pub call_max: Duration,
 }
 
-impl Default for Patience {
+impl Default for StallTimeouts {
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(120),
@@ -31,21 +31,21 @@ impl Default for Patience {
 }
 
 /// A model whose hanging calls are dropped and reported as `Stalled`.
-pub struct Watched {
+pub struct WatchedModel {
     inner: Arc<dyn Model>,
-    patience: Patience,
+    patience: StallTimeouts,
 }
 
-impl Watched {
+impl WatchedModel {
     /// Wraps a model with stall detection.
-    pub fn new(inner: Arc<dyn Model>, patience: Patience) -> Self {
+    pub fn new(inner: Arc<dyn Model>, patience: StallTimeouts) -> Self {
         Self { inner, patience }
     }
 
-    async fn watch(&self, request: ModelRequest<'_>, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
+    async fn watch(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
         // A reply that is asked for in one piece sends nothing before it is whole: only the call's own end counts.
         let streamed = !request.settings.buffered;
-        let pulse = Pulse::new(deltas);
+        let pulse = DeltaPulse::new(deltas);
         let started = Instant::now();
         let mut call = self.inner.call(request, &pulse);
         loop {
@@ -64,32 +64,32 @@ impl Watched {
     }
 
     /// The instant at which the call counts as hanging if nothing more happens, and the reason.
-    fn end_of_patience(&self, started: Instant, beats: Beats, streamed: bool) -> (Instant, Hang) {
-        let Patience { idle, progress, call_max } = self.patience;
-        let whole = (later(started, call_max), Hang::TooLong(call_max));
+    fn end_of_patience(&self, started: Instant, beats: PulseTimes, streamed: bool) -> (Instant, StalledCall) {
+        let StallTimeouts { idle, progress, call_max } = self.patience;
+        let whole = (later(started, call_max), StalledCall::TooLong(call_max));
         if !streamed {
             return whole;
         }
-        let silent = (later(beats.byte, idle), Hang::Silent(idle));
-        let stuck = (later(beats.progress, progress), Hang::Stuck(progress));
+        let silent = (later(beats.byte, idle), StalledCall::Silent(idle));
+        let stuck = (later(beats.progress, progress), StalledCall::Stuck(progress));
         [whole, silent, stuck].into_iter().min_by_key(|(end, _)| *end).expect("there are three")
     }
 }
 
 /// The phase and duration of a stall.
 #[derive(Clone, Copy)]
-enum Hang {
+enum StalledCall {
     TooLong(Duration),
     Silent(Duration),
     Stuck(Duration),
 }
 
-impl Hang {
+impl StalledCall {
     fn text(self) -> String {
         match self {
-            Hang::TooLong(time) => fixed!("call-too-long", seconds = time.as_secs()),
-            Hang::Silent(time) => fixed!("no-bytes", seconds = time.as_secs()),
-            Hang::Stuck(time) => fixed!("no-progress", seconds = time.as_secs()),
+            StalledCall::TooLong(time) => fixed!("call-too-long", seconds = time.as_secs()),
+            StalledCall::Silent(time) => fixed!("no-bytes", seconds = time.as_secs()),
+            StalledCall::Stuck(time) => fixed!("no-progress", seconds = time.as_secs()),
         }
     }
 }
@@ -99,7 +99,7 @@ fn later(at: Instant, wait: Duration) -> Instant {
     at + wait.min(Duration::from_secs(365 * 24 * 3600))
 }
 
-impl Model for Watched {
+impl Model for WatchedModel {
     fn name(&self) -> &str {
         self.inner.name()
     }
@@ -107,36 +107,36 @@ impl Model for Watched {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.watch(request, deltas))
     }
 }
 
 /// Passes everything on and remembers when it came.
-struct Pulse<'a> {
-    deltas: &'a dyn Deltas,
-    beats: Mutex<Beats>,
+struct DeltaPulse<'a> {
+    deltas: &'a dyn DeltaSink,
+    beats: Mutex<PulseTimes>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Beats {
+struct PulseTimes {
     byte: Instant,
     progress: Instant,
 }
 
-impl<'a> Pulse<'a> {
-    fn new(deltas: &'a dyn Deltas) -> Self {
+impl<'a> DeltaPulse<'a> {
+    fn new(deltas: &'a dyn DeltaSink) -> Self {
         let now = Instant::now();
-        Self { deltas, beats: Mutex::new(Beats { byte: now, progress: now }) }
+        Self { deltas, beats: Mutex::new(PulseTimes { byte: now, progress: now }) }
     }
 
-    fn beats(&self) -> Beats {
+    fn beats(&self) -> PulseTimes {
         *self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Deltas for Pulse<'_> {
+impl DeltaSink for DeltaPulse<'_> {
     fn alive(&self) {
         self.beats.lock().unwrap_or_else(PoisonError::into_inner).byte = Instant::now();
         self.deltas.alive();
@@ -144,7 +144,7 @@ impl Deltas for Pulse<'_> {
 
     fn delta(&self, delta: Delta<'_>) {
         let now = Instant::now();
-        *self.beats.lock().unwrap_or_else(PoisonError::into_inner) = Beats { byte: now, progress: now };
+        *self.beats.lock().unwrap_or_else(PoisonError::into_inner) = PulseTimes { byte: now, progress: now };
         self.deltas.delta(delta);
     }
 }
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::fake::{Act, Fake, ask};
 
-    async fn outcome_of(patience: Patience, acts: Vec<Act>) -> (Result<Reply, ModelFailure>, u64) {
-        let model = Watched::new(Arc::new(Fake::new("a", [acts])), patience);
+    async fn outcome_of(patience: StallTimeouts, acts: Vec<Act>) -> (Result<Reply, ModelFailure>, u64) {
+        let model = WatchedModel::new(Arc::new(Fake::new("a", [acts])), patience);
         let start = Instant::now();
         (ask(&model).await, start.elapsed().as_secs())
     }
@@ -171,21 +171,21 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn silence_ends_the_call_after_the_idle_time_since_the_last_byte() {
         let acts = vec![Act::Text("so"), Act::Wait(50), Act::Ping, Act::Wait(10_000)];
-        assert_eq!(outcome_of(Patience::default(), acts).await, (stalled("no bytes for 120 s"), 170));
+        assert_eq!(outcome_of(StallTimeouts::default(), acts).await, (stalled("no bytes for 120 s"), 170));
     }
 
     #[tokio::test(start_paused = true)]
     async fn pings_keep_a_call_alive_only_until_progress_is_due() {
         let pings = repeat([Act::Ping, Act::Wait(20)], 1000);
         let why = "bytes arrive, but nothing of the answer for 300 s";
-        assert_eq!(outcome_of(Patience::default(), pings).await, (stalled(why), 300));
+        assert_eq!(outcome_of(StallTimeouts::default(), pings).await, (stalled(why), 300));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_byte_a_second_ends_at_the_deadline_of_the_call() {
         let drops = repeat([Act::Text("x"), Act::Wait(1)], 10_000);
         assert_eq!(
-            outcome_of(Patience::default(), drops).await,
+            outcome_of(StallTimeouts::default(), drops).await,
             (stalled("the call took longer than 900 s"), 900)
         );
     }
@@ -194,14 +194,14 @@ mod tests {
     async fn a_slow_call_that_gets_on_is_left_alone() {
         let mut acts = repeat([Act::Text("x"), Act::Wait(100)], 8);
         acts.push(Act::Reply);
-        let (reply, seconds) = outcome_of(Patience::default(), acts).await;
+        let (reply, seconds) = outcome_of(StallTimeouts::default(), acts).await;
         assert_eq!((reply.is_ok(), seconds), (true, 800));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_hanging_call_is_dropped() {
         let fake = Arc::new(Fake::new("a", [vec![Act::Wait(10_000)]]));
-        let model = Watched::new(fake.clone(), Patience::default());
+        let model = WatchedModel::new(fake.clone(), StallTimeouts::default());
         ask(&model).await.unwrap_err();
         assert_eq!(fake.dropped(), 1);
     }
@@ -209,7 +209,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reply_in_one_piece_may_be_silent_until_the_deadline_of_the_call() {
         let fake = Fake::new("a", [vec![Act::Wait(800), Act::Reply], vec![Act::Wait(10_000)]]);
-        let model = Watched::new(Arc::new(fake), Patience::default());
+        let model = WatchedModel::new(Arc::new(fake), StallTimeouts::default());
         assert!(crate::fake::ask_buffered(&model).await.is_ok());
         let failure = crate::fake::ask_buffered(&model).await.unwrap_err();
         assert_eq!(failure.message, "the call took longer than 900 s");

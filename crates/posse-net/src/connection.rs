@@ -18,10 +18,10 @@ use hyper::client::conn::http1;
 use hyper::rt::{Read, Write};
 use tokio::task::unconstrained;
 
-use crate::idle::Home;
+use crate::idle::ConnectionHome;
 
-pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
-impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
+pub(crate) trait ByteStream: Read + Write + Send + Sync + Unpin {}
+impl<T: Read + Write + Send + Sync + Unpin> ByteStream for T {}
 
 /// Maximum size of a response head. Providers send about ten lines.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -31,7 +31,7 @@ const DISCARD_MAX: usize = 16;
 
 /// The reason why a response is missing or incomplete.
 #[derive(Debug)]
-pub enum Broken {
+pub enum ConnectionError {
     Io(io::Error),
     /// The peer closed the connection before the response was complete.
     Closed,
@@ -39,59 +39,59 @@ pub enum Broken {
     Malformed(String),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ConnectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Io(_) => f.write_str("connection error"),
-            Broken::Closed => f.write_str("connection closed before the answer was complete"),
-            Broken::Malformed(what) => f.write_str(what),
+            ConnectionError::Io(_) => f.write_str("connection error"),
+            ConnectionError::Closed => f.write_str("connection closed before the answer was complete"),
+            ConnectionError::Malformed(what) => f.write_str(what),
         }
     }
 }
 
-impl std::error::Error for Broken {
+impl std::error::Error for ConnectionError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Broken::Io(error) => Some(error),
-            Broken::Closed | Broken::Malformed(_) => None,
+            ConnectionError::Io(error) => Some(error),
+            ConnectionError::Closed | ConnectionError::Malformed(_) => None,
         }
     }
 }
 
-impl From<hyper::Error> for Broken {
+impl From<hyper::Error> for ConnectionError {
     fn from(error: hyper::Error) -> Self {
         if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
-            return Broken::Closed;
+            return ConnectionError::Closed;
         }
         let io = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
         match io {
-            Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => Broken::Closed,
+            Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => ConnectionError::Closed,
             // hyper reports a malformed chunk as an I/O error.
             Some(io) if matches!(io.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
-                Broken::Malformed(format!("the answer is malformed: {io}"))
+                ConnectionError::Malformed(format!("the answer is malformed: {io}"))
             }
-            Some(io) => Broken::Io(match io.raw_os_error() {
+            Some(io) => ConnectionError::Io(match io.raw_os_error() {
                 Some(number) => io::Error::from_raw_os_error(number),
                 None => io::Error::new(io.kind(), io.to_string()),
             }),
-            None => Broken::Malformed(format!("the answer is malformed: {error}")),
+            None => ConnectionError::Malformed(format!("the answer is malformed: {error}")),
         }
     }
 }
 
 /// A request without a response.
-pub(crate) enum Unanswered {
+pub(crate) enum UnansweredRequest {
     /// Unsent, so it can be retried on another connection.
-    Unsent(Broken),
+    Unsent(ConnectionError),
     /// It was sent at least in part, so the server may have processed it.
-    Sent(Broken),
+    Sent(ConnectionError),
 }
 
 /// A request head that is reused with different bodies. Clones share nothing mutable.
 #[derive(Clone)]
-pub struct Prepared(Parts);
+pub struct PreparedRequest(Parts);
 
-impl Prepared {
+impl PreparedRequest {
     pub(crate) fn new(mut parts: Parts) -> Self {
         // hyper sets the length from the body.
         parts.headers.remove(CONTENT_LENGTH);
@@ -106,7 +106,7 @@ impl Prepared {
 }
 
 /// Hides the request, because its headers hold keys.
-impl fmt::Debug for Prepared {
+impl fmt::Debug for PreparedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Prepared(…)")
     }
@@ -115,14 +115,14 @@ impl fmt::Debug for Prepared {
 /// An open connection and the future that drives it.
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
-    driver: http1::Connection<Box<dyn Stream>, Full<Bytes>>,
+    driver: http1::Connection<Box<dyn ByteStream>, Full<Bytes>>,
     /// The driver has ended; polling it again would panic.
     is_over: bool,
 }
 
 impl Connection {
     /// Starts HTTP/1.1 on an open stream.
-    pub async fn over(stream: Box<dyn Stream>) -> hyper::Result<Box<Self>> {
+    pub async fn over(stream: Box<dyn ByteStream>) -> hyper::Result<Box<Self>> {
         let mut builder = http1::Builder::new();
         builder.max_buf_size(HEAD_BYTES_MAX).max_headers(HEADERS_MAX);
         let (sender, driver) = builder.handshake(stream).await?;
@@ -132,12 +132,12 @@ impl Connection {
     /// Sends a request and waits for the response head. The connection returns `home` once the body is read.
     pub async fn ask(
         mut self: Box<Self>,
-        request: &Prepared,
+        request: &PreparedRequest,
         body: Bytes,
-        home: Option<Home>,
-    ) -> Result<Response<Body>, Unanswered> {
+        home: Option<ConnectionHome>,
+    ) -> Result<Response<ResponseStream>, UnansweredRequest> {
         if !self.is_ready() {
-            return Err(Unanswered::Unsent(Broken::Closed));
+            return Err(UnansweredRequest::Unsent(ConnectionError::Closed));
         }
         let answered = {
             let mut answer = pin!(self.sender.try_send_request(request.with(body)));
@@ -150,12 +150,12 @@ impl Connection {
             .await
         };
         let response = answered.map_err(|mut failed| match failed.take_message() {
-            Some(_) => Unanswered::Unsent(failed.into_error().into()),
-            None => Unanswered::Sent(failed.into_error().into()),
+            Some(_) => UnansweredRequest::Unsent(failed.into_error().into()),
+            None => UnansweredRequest::Sent(failed.into_error().into()),
         })?;
-        let keeps = judge(&response).map_err(Unanswered::Sent)?;
+        let keeps = judge(&response).map_err(UnansweredRequest::Sent)?;
         let home = home.filter(|_| keeps);
-        Ok(response.map(|incoming| Body::new(OpenBody { incoming, connection: self, home })))
+        Ok(response.map(|incoming| ResponseStream::new(OpenBody { incoming, connection: self, home })))
     }
 
     /// Checks that a request can be sent: the last response is complete, and nothing has arrived since, not
@@ -177,7 +177,7 @@ fn look<T>(future: impl Future<Output = T>) -> Poll<T> {
 }
 
 fn poll_driver(
-    driver: &mut http1::Connection<Box<dyn Stream>, Full<Bytes>>,
+    driver: &mut http1::Connection<Box<dyn ByteStream>, Full<Bytes>>,
     is_over: &mut bool,
     context: &mut Context<'_>,
 ) {
@@ -188,15 +188,17 @@ fn poll_driver(
 }
 
 /// Rejects responses of ambiguous length; returns whether the connection may be reused.
-fn judge(response: &Response<Incoming>) -> Result<bool, Broken> {
+fn judge(response: &Response<Incoming>) -> Result<bool, ConnectionError> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err(Broken::Malformed("the answer speaks another protocol".to_owned()));
+        return Err(ConnectionError::Malformed("the answer speaks another protocol".to_owned()));
     }
     let headers = response.headers();
     let Some(codings) = transfer_codings(headers) else { return Ok(true) };
     // Parsers disagree about anything but a single `chunked`.
     if !codings.eq_ignore_ascii_case(b"chunked") || response.version() != Version::HTTP_11 {
-        return Err(Broken::Malformed("the answer is coded in a way that nobody asked for".to_owned()));
+        return Err(ConnectionError::Malformed(
+            "the answer is coded in a way that nobody asked for".to_owned(),
+        ));
     }
     Ok(!headers.contains_key(CONTENT_LENGTH))
 }
@@ -211,13 +213,13 @@ fn transfer_codings(headers: &HeaderMap) -> Option<Vec<u8>> {
 /// The body of a response. Its connection is reused if the body was read to its end, or if the rest had
 /// already arrived on drop.
 #[derive(Debug)]
-pub struct Body(Option<OpenBody>);
+pub struct ResponseStream(Option<OpenBody>);
 
 struct OpenBody {
     incoming: Incoming,
     connection: Box<Connection>,
     /// The pool that takes the connection back, if it can be reused.
-    home: Option<Home>,
+    home: Option<ConnectionHome>,
 }
 
 impl OpenBody {
@@ -231,7 +233,7 @@ impl OpenBody {
     }
 }
 
-impl Body {
+impl ResponseStream {
     fn new(open: OpenBody) -> Self {
         let mut body = Self(Some(open));
         if body.0.as_ref().is_some_and(|open| open.incoming.is_end_stream()) {
@@ -267,14 +269,14 @@ fn discard(open: &mut OpenBody) -> bool {
     false
 }
 
-impl http_body::Body for Body {
+impl http_body::Body for ResponseStream {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = ConnectionError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ConnectionError>>> {
         let Some(open) = &mut self.0 else { return Poll::Ready(None) };
         match ready!(open.poll_frame(context)) {
             Some(Ok(frame)) => {
@@ -303,7 +305,7 @@ impl http_body::Body for Body {
     }
 }
 
-impl Drop for Body {
+impl Drop for ResponseStream {
     fn drop(&mut self) {
         self.close(false);
     }

@@ -14,10 +14,10 @@ const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// The idle connections of one endpoint, longest idle first.
 #[derive(Default)]
-pub(crate) struct Idle(Mutex<Lines>);
+pub(crate) struct IdleConnections(Mutex<IdleList>);
 
 #[derive(Default)]
-struct Lines {
+struct IdleList {
     lines: Vec<(Instant, Box<Connection>)>,
     /// Closes connections that are idle too long.
     sweeper: Option<AbortHandle>,
@@ -25,9 +25,9 @@ struct Lines {
 
 /// A weak reference to a connection's pool, which may be gone by the time the response is read.
 #[derive(Clone)]
-pub(crate) struct Home(Weak<Idle>);
+pub(crate) struct ConnectionHome(Weak<IdleConnections>);
 
-impl Idle {
+impl IdleConnections {
     /// Takes the most recently used connection. The server may have closed it; that shows on use.
     pub fn take(&self) -> Option<Box<Connection>> {
         let (since, line) = self.change(|lines| lines.lines.pop())?;
@@ -35,8 +35,8 @@ impl Idle {
     }
 
     /// Returns a weak reference, for connections to come back to.
-    pub fn home(self: &Arc<Self>) -> Home {
-        Home(Arc::downgrade(self))
+    pub fn home(self: &Arc<Self>) -> ConnectionHome {
+        ConnectionHome(Arc::downgrade(self))
     }
 
     /// Closes connections that are idle too long; returns when the next one is due.
@@ -55,12 +55,12 @@ impl Idle {
         next
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Lines) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut IdleList) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Home {
+impl ConnectionHome {
     /// Takes a connection back for reuse.
     pub fn keep(&self, line: Box<Connection>) {
         let Some(idle) = self.0.upgrade() else { return };
@@ -85,7 +85,7 @@ impl Home {
     }
 }
 
-impl Drop for Idle {
+impl Drop for IdleConnections {
     fn drop(&mut self) {
         if let Some(sweeper) = self.change(|lines| lines.sweeper.take()) {
             sweeper.abort();
@@ -93,7 +93,7 @@ impl Drop for Idle {
     }
 }
 
-impl std::fmt::Debug for Idle {
+impl std::fmt::Debug for IdleConnections {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Idle").field(&self.change(|lines| lines.lines.len())).finish()
     }

@@ -1,4 +1,4 @@
-//! Network access. `Pool` reaches an endpoint that the operator named. `Pinned` reaches addresses that a
+//! Network access. `ConnectionPool` reaches an endpoint that the operator named. `PinnedClient` reaches addresses that a
 //! model or a server named, and connects only to IP addresses that were checked.
 
 mod connection;
@@ -9,9 +9,9 @@ mod pool;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use connection::{Body, Broken, Prepared};
-pub use pinned::{Exception, Failure, Page, Pinned, Resolver, SystemResolver};
-pub use pool::{Error, Pool, host, is_loopback, system_proxies};
+pub use connection::{ConnectionError, PreparedRequest, ResponseStream};
+pub use pinned::{AddressException, FetchFailure, FetchedPage, NameResolver, PinnedClient, SystemResolver};
+pub use pool::{ConnectionPool, PoolError, host, is_loopback, system_proxies};
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

@@ -16,13 +16,13 @@ use http::{Request, Response, Uri};
 use http_body_util::BodyExt;
 use hyper_rustls::HttpsConnector;
 use hyper_util::rt::TokioIo;
-use posse_core::web::{Address, Host, not_public};
+use posse_core::web::{WebAddress, WebHost, not_public};
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::connection::{Body, Connection, Prepared};
-use crate::pool::{Cause, Error, host, origin_form, tls};
+use crate::connection::{Connection, PreparedRequest, ResponseStream};
+use crate::pool::{Cause, PoolError, host, origin_form, tls};
 use crate::{BoxFuture, causes};
 
 /// Maximum IP addresses of a name; a name with more is not a public website.
@@ -33,14 +33,14 @@ const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html, text/plain, text/markdown, application/json, text/*;q=0.8, */*;q=0.1";
 
 /// Resolves names to IP addresses.
-pub trait Resolver: Send + Sync {
+pub trait NameResolver: Send + Sync {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
 /// The system's resolver.
 pub struct SystemResolver;
 
-impl Resolver for SystemResolver {
+impl NameResolver for SystemResolver {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name, 0)).await?;
@@ -51,12 +51,12 @@ impl Resolver for SystemResolver {
 
 /// A non-public IP address that the operator allows, with one port or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exception {
+pub struct AddressException {
     number: IpAddr,
     port: Option<u16>,
 }
 
-impl Exception {
+impl AddressException {
     /// Parses `127.0.0.1:8080`, `[::1]:8080`, or an IP address alone.
     pub fn parse(raw: &str) -> Option<Self> {
         let raw = raw.trim();
@@ -73,16 +73,16 @@ impl Exception {
 }
 
 /// A client that connects only to checked IP addresses.
-pub struct Pinned {
-    resolver: Arc<dyn Resolver>,
-    exceptions: Vec<Exception>,
+pub struct PinnedClient {
+    resolver: Arc<dyn NameResolver>,
+    exceptions: Vec<AddressException>,
     /// Created on first use, because loading the root certificates takes a while.
     tls: OnceLock<Arc<ClientConfig>>,
 }
 
 /// The reason why there is no page, worded for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub enum FetchFailure {
     /// The address is not public and not on the allow-list.
     Forbidden(String),
     Unreachable(String),
@@ -90,31 +90,31 @@ pub enum Failure {
 
 /// A response head with its unread body.
 #[derive(Debug)]
-pub struct Page {
+pub struct FetchedPage {
     pub status: u16,
     /// Lower case; empty if the server sent none.
     pub content_type: String,
     /// The target of a redirect.
     pub location: Option<String>,
     pub encoding: Option<String>,
-    body: Body,
+    body: ResponseStream,
 }
 
-impl Pinned {
+impl PinnedClient {
     /// Creates a client with a resolver and the operator's exceptions.
-    pub fn new(resolver: Arc<dyn Resolver>, exceptions: Vec<Exception>) -> Self {
+    pub fn new(resolver: Arc<dyn NameResolver>, exceptions: Vec<AddressException>) -> Self {
         Self { resolver, exceptions, tls: OnceLock::new() }
     }
 
     /// Requests one page. The caller sets the deadline.
-    pub async fn get(&self, address: &Address) -> Result<Page, Failure> {
+    pub async fn get(&self, address: &WebAddress) -> Result<FetchedPage, FetchFailure> {
         let mut request = Request::new(Bytes::new());
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
         let response = self.send(address, request).await?;
         let said = |name: header::HeaderName| {
             response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
         };
-        Ok(Page {
+        Ok(FetchedPage {
             status: response.status().as_u16(),
             content_type: said(header::CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
             location: said(header::LOCATION),
@@ -128,11 +128,12 @@ impl Pinned {
     /// Sends one request to this address, regardless of the request's own URI, and follows no redirects.
     pub async fn send(
         &self,
-        address: &Address,
+        address: &WebAddress,
         mut request: Request<Bytes>,
-    ) -> Result<Response<Body>, Failure> {
+    ) -> Result<Response<ResponseStream>, FetchFailure> {
         let numbers = self.checked(address).await?;
-        let target = Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
+        let target =
+            Uri::try_from(address.to_string()).map_err(|e| FetchFailure::Forbidden(e.to_string()))?;
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
@@ -142,16 +143,16 @@ impl Pinned {
         *request.uri_mut() = target.clone();
         origin_form(request.uri_mut());
         let (parts, body) = request.into_parts();
-        let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
+        let dialler = HttpsConnector::from((PinnedDialer { numbers: numbers.into() }, self.tls(address)?));
         let asked = async {
-            let connection = opened(dialler, target).await.map_err(Error::Connect)?;
-            connection.ask(&Prepared::new(parts), body, None).await.map_err(Error::asked)
+            let connection = opened(dialler, target).await.map_err(PoolError::Connect)?;
+            connection.ask(&PreparedRequest::new(parts), body, None).await.map_err(PoolError::asked)
         };
-        asked.await.map_err(|e| Failure::Unreachable(causes(&e)))
+        asked.await.map_err(|e| FetchFailure::Unreachable(causes(&e)))
     }
 
-    fn tls(&self, address: &Address) -> Result<Arc<ClientConfig>, Failure> {
-        let make = |verify| tls(verify).map(Arc::new).map_err(|e| Failure::Unreachable(e.to_string()));
+    fn tls(&self, address: &WebAddress) -> Result<Arc<ClientConfig>, FetchFailure> {
+        let make = |verify| tls(verify).map(Arc::new).map_err(|e| FetchFailure::Unreachable(e.to_string()));
         if !address.is_tls() {
             return make(false);
         }
@@ -163,39 +164,39 @@ impl Pinned {
 
     /// Resolves and checks an address. One forbidden IP address rejects the whole name, because the next
     /// lookup may use it.
-    async fn checked(&self, address: &Address) -> Result<Vec<SocketAddr>, Failure> {
+    async fn checked(&self, address: &WebAddress) -> Result<Vec<SocketAddr>, FetchFailure> {
         let numbers = match address.host() {
-            Host::V4(number) => vec![IpAddr::V4(*number)],
-            Host::V6(number) => vec![IpAddr::V6(*number)],
-            Host::Name(name) => {
+            WebHost::V4(number) => vec![IpAddr::V4(*number)],
+            WebHost::V6(number) => vec![IpAddr::V6(*number)],
+            WebHost::Name(name) => {
                 let found = self.resolver.resolve(name).await;
-                found.map_err(|e| Failure::Unreachable(format!("`{name}` has no address: {e}")))?
+                found.map_err(|e| FetchFailure::Unreachable(format!("`{name}` has no address: {e}")))?
             }
         };
         let host = address.host();
         if numbers.is_empty() {
-            return Err(Failure::Unreachable(format!("`{host}` has no address")));
+            return Err(FetchFailure::Unreachable(format!("`{host}` has no address")));
         }
         if numbers.len() > NUMBERS_MAX {
-            return Err(Failure::Forbidden(format!("`{host}` has too many addresses")));
+            return Err(FetchFailure::Forbidden(format!("`{host}` has too many addresses")));
         }
         for number in &numbers {
             if let Some(what) = not_public(*number)
                 && !self.exceptions.iter().any(|exception| exception.fits(*number, address.port()))
             {
-                return Err(Failure::Forbidden(format!("`{host}` is {number}, which is {what}")));
+                return Err(FetchFailure::Forbidden(format!("`{host}` is {number}, which is {what}")));
             }
         }
         Ok(numbers.into_iter().map(|number| SocketAddr::new(number, address.port())).collect())
     }
 }
 
-impl Page {
+impl FetchedPage {
     /// Reads at most `bytes_max` bytes; returns them and whether there were more.
-    pub async fn read(mut self, bytes_max: usize) -> Result<(Vec<u8>, bool), Failure> {
+    pub async fn read(mut self, bytes_max: usize) -> Result<(Vec<u8>, bool), FetchFailure> {
         let mut read = Vec::new();
         while let Some(frame) = self.body.frame().await {
-            let frame = frame.map_err(|e| Failure::Unreachable(causes(&e)))?;
+            let frame = frame.map_err(|e| FetchFailure::Unreachable(causes(&e)))?;
             let Ok(bytes) = frame.into_data() else { continue };
             let room = bytes_max - read.len();
             read.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -207,17 +208,17 @@ impl Page {
     }
 }
 
-async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box<Connection>, Cause> {
+async fn opened(mut dialler: HttpsConnector<PinnedDialer>, target: Uri) -> Result<Box<Connection>, Cause> {
     Ok(Connection::over(Box::new(dialler.call(target).await?)).await?)
 }
 
 /// Connects to one of the checked IP addresses, regardless of the requested name.
 #[derive(Clone)]
-struct Dialler {
+struct PinnedDialer {
     numbers: Arc<[SocketAddr]>,
 }
 
-impl Service<Uri> for Dialler {
+impl Service<Uri> for PinnedDialer {
     type Response = TokioIo<TcpStream>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
@@ -249,13 +250,14 @@ mod tests {
     #[test]
     fn an_exception_is_a_number_and_perhaps_a_port() {
         let fits = |raw: &str, number: &str, port| {
-            Exception::parse(raw).is_some_and(|exception| exception.fits(number.parse().unwrap(), port))
+            AddressException::parse(raw)
+                .is_some_and(|exception| exception.fits(number.parse().unwrap(), port))
         };
         assert!(fits("127.0.0.1:80", "127.0.0.1", 80) && !fits("127.0.0.1:80", "127.0.0.1", 81));
         assert!(fits("[::1]:80", "::1", 80) && fits("::1", "::1", 7) && fits("10.0.0.1", "10.0.0.1", 9));
         assert!(!fits("127.0.0.1", "127.0.0.2", 80));
         for wrong in ["", "localhost:80", "127.0.0.1:0", "127.0.0.0/8", "*"] {
-            assert_eq!(Exception::parse(wrong), None, "{wrong}");
+            assert_eq!(AddressException::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -20,49 +20,51 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::connection::{Body, Broken, Connection, Prepared, Stream, Unanswered};
-use crate::idle::Idle;
+use crate::connection::{
+    ByteStream, Connection, ConnectionError, PreparedRequest, ResponseStream, UnansweredRequest,
+};
+use crate::idle::IdleConnections;
 
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A connection pool for one endpoint. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Pool(Arc<Inner>);
+pub struct ConnectionPool(Arc<PoolInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct PoolInner {
     endpoint: Uri,
     host: Option<HeaderValue>,
-    dialler: Dialler,
-    idle: Arc<Idle>,
+    dialler: PoolDialer,
+    idle: Arc<IdleConnections>,
 }
 
-type Answered = Result<Response<Body>, Error>;
+type Answered = Result<Response<ResponseStream>, PoolError>;
 
 /// The reason why there is no response.
 #[derive(Debug)]
-pub enum Error {
+pub enum PoolError {
     /// No connection could be opened, so the server has seen nothing of the request.
     Connect(Cause),
     /// The connection closed before anything of the request was sent.
-    Unsent(Broken),
+    Unsent(ConnectionError),
     /// The request was sent at least in part, so the server may have processed it.
-    Sent(Broken),
+    Sent(ConnectionError),
     /// The request is for another endpoint.
     Elsewhere,
 }
 
-impl Error {
+impl PoolError {
     /// Returns whether no connection could be opened.
     pub fn is_connect(&self) -> bool {
-        matches!(self, Error::Connect(_))
+        matches!(self, PoolError::Connect(_))
     }
 
     /// The server's certificate was refused. Asking again does not help.
     pub fn is_certificate(&self) -> bool {
         let mut cause: Option<&(dyn std::error::Error + 'static)> = match self {
-            Error::Connect(cause) => Some(&**cause),
-            Error::Unsent(_) | Error::Sent(_) | Error::Elsewhere => None,
+            PoolError::Connect(cause) => Some(&**cause),
+            PoolError::Unsent(_) | PoolError::Sent(_) | PoolError::Elsewhere => None,
         };
         while let Some(error) = cause {
             if matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))) {
@@ -75,36 +77,36 @@ impl Error {
         false
     }
 
-    pub(crate) fn asked(unanswered: Unanswered) -> Self {
+    pub(crate) fn asked(unanswered: UnansweredRequest) -> Self {
         match unanswered {
-            Unanswered::Unsent(broken) => Error::Unsent(broken),
-            Unanswered::Sent(broken) => Error::Sent(broken),
+            UnansweredRequest::Unsent(broken) => PoolError::Unsent(broken),
+            UnansweredRequest::Sent(broken) => PoolError::Sent(broken),
         }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Error::Connect(_) => "client error (Connect)",
-            Error::Unsent(_) => "client error (Canceled)",
-            Error::Sent(_) => "client error (SendRequest)",
-            Error::Elsewhere => "client error (the request is for another endpoint)",
+            PoolError::Connect(_) => "client error (Connect)",
+            PoolError::Unsent(_) => "client error (Canceled)",
+            PoolError::Sent(_) => "client error (SendRequest)",
+            PoolError::Elsewhere => "client error (the request is for another endpoint)",
         })
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for PoolError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Connect(cause) => Some(&**cause),
-            Error::Unsent(cause) | Error::Sent(cause) => Some(cause),
-            Error::Elsewhere => None,
+            PoolError::Connect(cause) => Some(&**cause),
+            PoolError::Unsent(cause) | PoolError::Sent(cause) => Some(cause),
+            PoolError::Elsewhere => None,
         }
     }
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Creates a pool; `patience` limits the time to open a connection.
     pub fn new(endpoint: &Uri, proxies: Option<Matcher>, patience: Duration) -> Result<Self, rustls::Error> {
         let is_tls = endpoint.scheme() == Some(&Scheme::HTTPS);
@@ -115,23 +117,23 @@ impl Pool {
         tcp.set_nodelay(true);
         let proxy = proxies.and_then(|proxies| proxies.intercept(endpoint));
         let direct = HttpsConnector::from((tcp, tls.clone()));
-        let dialler = Dialler { direct, tls, proxy, is_tls, patience };
+        let dialler = PoolDialer { direct, tls, proxy, is_tls, patience };
         let (endpoint, host) = (endpoint.clone(), host(endpoint));
-        Ok(Self(Arc::new(Inner { endpoint, host, dialler, idle: Arc::default() })))
+        Ok(Self(Arc::new(PoolInner { endpoint, host, dialler, idle: Arc::default() })))
     }
 
     /// Sends a prepared request. If an idle connection turns out to be closed, it takes another one, provided
     /// nothing was sent. It never resends a request that may have arrived.
-    pub async fn ask(&self, request: &Prepared, body: Bytes) -> Answered {
-        let Inner { dialler, idle, endpoint, .. } = &*self.0;
+    pub async fn ask(&self, request: &PreparedRequest, body: Bytes) -> Answered {
+        let PoolInner { dialler, idle, endpoint, .. } = &*self.0;
         while let Some(connection) = idle.take() {
             match connection.ask(request, body.clone(), Some(idle.home())).await {
-                Err(Unanswered::Unsent(_)) => {}
-                answered => return answered.map_err(Error::asked),
+                Err(UnansweredRequest::Unsent(_)) => {}
+                answered => return answered.map_err(PoolError::asked),
             }
         }
         let connection = Box::pin(dialler.open(endpoint.clone())).await?;
-        connection.ask(request, body, Some(idle.home())).await.map_err(Error::asked)
+        connection.ask(request, body, Some(idle.home())).await.map_err(PoolError::asked)
     }
 
     /// Sends a request.
@@ -141,12 +143,12 @@ impl Pool {
     }
 
     /// Prepares a request head that is reused with different bodies.
-    pub fn prepare(&self, mut request: Request<()>) -> Result<Prepared, Error> {
-        let Inner { endpoint, host: Some(host), dialler, .. } = &*self.0 else {
-            return Err(Error::Elsewhere);
+    pub fn prepare(&self, mut request: Request<()>) -> Result<PreparedRequest, PoolError> {
+        let PoolInner { endpoint, host: Some(host), dialler, .. } = &*self.0 else {
+            return Err(PoolError::Elsewhere);
         };
         if request.uri().scheme() != endpoint.scheme() || request.uri().authority() != endpoint.authority() {
-            return Err(Error::Elsewhere);
+            return Err(PoolError::Elsewhere);
         }
         request.headers_mut().entry(HOST).or_insert_with(|| host.clone());
         match dialler.clear_proxy() {
@@ -157,11 +159,11 @@ impl Pool {
                 }
             }
         }
-        Ok(Prepared::new(request.into_parts().0))
+        Ok(PreparedRequest::new(request.into_parts().0))
     }
 }
 
-/// Returns the default `Host` header for an address; `None` if the address has no host.
+/// Returns the default `WebHost` header for an address; `None` if the address has no host.
 pub fn host(uri: &Uri) -> Option<HeaderValue> {
     let (scheme, host) = (uri.scheme()?, uri.host()?);
     let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
@@ -206,7 +208,7 @@ pub(crate) fn tls(verify: bool) -> Result<ClientConfig, rustls::Error> {
 
 /// Opens connections.
 #[derive(Debug)]
-struct Dialler {
+struct PoolDialer {
     direct: HttpsConnector<HttpConnector>,
     tls: Arc<ClientConfig>,
     proxy: Option<Intercept>,
@@ -215,18 +217,18 @@ struct Dialler {
     patience: Duration,
 }
 
-impl Dialler {
+impl PoolDialer {
     /// Returns the proxy that forwards plain requests in absolute form; `None` for a tunnel, which sees no
     /// requests.
     fn clear_proxy(&self) -> Option<&Intercept> {
         self.proxy.as_ref().filter(|_| !self.is_tls)
     }
 
-    async fn open(&self, target: Uri) -> Result<Box<Connection>, Error> {
+    async fn open(&self, target: Uri) -> Result<Box<Connection>, PoolError> {
         let opened = tokio::time::timeout(self.patience, self.dial(target)).await;
         opened
             .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
-            .map_err(Error::Connect)
+            .map_err(PoolError::Connect)
     }
 
     async fn dial(&self, target: Uri) -> Result<Box<Connection>, Cause> {
@@ -237,7 +239,7 @@ impl Dialler {
             return Ok(Connection::over(Box::new(TokioIo::new(stream))).await?);
         }
         let mut direct = self.direct.clone();
-        let stream: Box<dyn Stream> = match &self.proxy {
+        let stream: Box<dyn ByteStream> = match &self.proxy {
             None => boxed(direct.call(target).await?),
             Some(proxy) if !self.is_tls => boxed(direct.call(proxy.uri().clone()).await?),
             Some(proxy) => {
@@ -260,7 +262,7 @@ fn address(target: &Uri) -> Option<SocketAddr> {
 }
 
 /// Unwraps a plain stream, to avoid the space that TLS needs.
-fn boxed(stream: MaybeHttpsStream<TokioIo<TcpStream>>) -> Box<dyn Stream> {
+fn boxed(stream: MaybeHttpsStream<TokioIo<TcpStream>>) -> Box<dyn ByteStream> {
     match stream {
         MaybeHttpsStream::Http(plain) => Box::new(plain),
         secured => Box::new(secured),

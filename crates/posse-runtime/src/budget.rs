@@ -4,28 +4,30 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use posse_core::budget::{AccountId, Amount, CallNeed, Caps, FittedCall, Hold, Ledger, Shortfall};
+use posse_core::budget::{
+    AccountId, Amount, BudgetCaps, BudgetLedger, BudgetShortfall, CallNeed, FittedCall, LedgerHold,
+};
 use posse_core::usage::{ByModel, Price, Usage};
 use posse_messages::fixed;
 use tokio::time::Instant;
 
-use crate::ports::Allowance;
+use crate::ports::CallAllowance;
 
 /// A task's account in the shared ledger. It gives back what it reserved when it is dropped.
-pub struct Account {
-    ledger: Arc<Mutex<Ledger>>,
+pub struct TaskAccount {
+    ledger: Arc<Mutex<BudgetLedger>>,
     id: AccountId,
 }
 
-impl Account {
+impl TaskAccount {
     /// The account of a whole tree.
-    pub fn root(caps: Caps) -> Self {
-        let (ledger, id) = Ledger::new(caps);
+    pub fn root(caps: BudgetCaps) -> Self {
+        let (ledger, id) = BudgetLedger::new(caps);
         Self { ledger: Arc::new(Mutex::new(ledger)), id }
     }
 
     /// Opens a child account with its own caps, reserved from this one.
-    pub fn child(&self, caps: Caps) -> Result<Self, Shortfall> {
+    pub fn child(&self, caps: BudgetCaps) -> Result<Self, BudgetShortfall> {
         let id = self.lock().open(self.id, caps)?;
         Ok(Self { ledger: self.ledger.clone(), id })
     }
@@ -36,16 +38,20 @@ impl Account {
     }
 
     /// Returns the rest of each capped resource.
-    pub fn left(&self) -> Caps {
+    pub fn left(&self) -> BudgetCaps {
         self.lock().left(self.id)
     }
 
-    fn authorise(&self, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
+    fn authorise(&self, amount: Amount, keep: Amount) -> Result<LedgerHold, BudgetShortfall> {
         self.lock().authorise(self.id, amount, keep)
     }
 
     /// Clamps a call's output to what is left, and holds what it takes.
-    fn hold(&self, tariff: &Tariff, need: &CallNeed) -> Result<(Hold, FittedCall), Shortfall> {
+    fn hold(
+        &self,
+        tariff: &ModelTariff,
+        need: &CallNeed,
+    ) -> Result<(LedgerHold, FittedCall), BudgetShortfall> {
         let mut ledger = self.lock();
         let call = need.fit(&ledger.left(self.id), tariff.dearest().as_ref())?;
         let (wanted, keep) = (tariff.at_most(&call.wanted), tariff.at_most(&call.keep));
@@ -53,7 +59,7 @@ impl Account {
     }
 
     /// Replaces a hold, if there is one, by what was spent.
-    fn pay(&self, hold: Option<Hold>, spent: Amount) {
+    fn pay(&self, hold: Option<LedgerHold>, spent: Amount) {
         match hold {
             Some(hold) => self.lock().settle(hold, spent),
             None => self.charge(spent),
@@ -64,13 +70,13 @@ impl Account {
         self.lock().charge(self.id, spent);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ledger> {
+    fn lock(&self) -> MutexGuard<'_, BudgetLedger> {
         // The ledger's own operations do not panic half-way, so a poisoned lock still guards a whole ledger.
         self.ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-impl Drop for Account {
+impl Drop for TaskAccount {
     fn drop(&mut self) {
         self.lock().close(self.id);
     }
@@ -79,7 +85,7 @@ impl Drop for Account {
 /// What the models that may answer a call cost, by the names they answer with. What a model without a price uses
 /// counts in tokens only.
 #[derive(Debug, Clone, Default)]
-pub struct Tariff {
+pub struct ModelTariff {
     models: Vec<ModelPrice>,
     /// The model that takes over when none of the others exists. Nothing is held at its price before that.
     default: Option<ModelPrice>,
@@ -87,7 +93,7 @@ pub struct Tariff {
 
 type ModelPrice = (String, Option<Price>);
 
-impl Tariff {
+impl ModelTariff {
     /// Creates a tariff from model names and prices.
     pub fn new(models: impl IntoIterator<Item = (String, Option<Price>)>) -> Self {
         Self { models: models.into_iter().collect(), default: None }
@@ -189,21 +195,25 @@ fn in_tokens(usage: &Usage, cost_micros: u64) -> Amount {
 }
 
 /// A hold for a call that is about to be made. Dropping it gives it back.
-pub(crate) struct Held {
-    account: Arc<Account>,
-    hold: Option<Hold>,
+pub(crate) struct BudgetHold {
+    account: Arc<TaskAccount>,
+    hold: Option<LedgerHold>,
     call: FittedCall,
 }
 
-impl Held {
+impl BudgetHold {
     /// Holds the estimated cost of a call; fails if the budget does not cover it.
-    pub fn open(account: &Arc<Account>, tariff: &Tariff, need: &CallNeed) -> Result<Self, Shortfall> {
+    pub fn open(
+        account: &Arc<TaskAccount>,
+        tariff: &ModelTariff,
+        need: &CallNeed,
+    ) -> Result<Self, BudgetShortfall> {
         let (hold, call) = account.hold(tariff, need)?;
         Ok(Self { account: account.clone(), hold: Some(hold), call })
     }
 }
 
-impl Drop for Held {
+impl Drop for BudgetHold {
     fn drop(&mut self) {
         if let Some(hold) = self.hold.take() {
             self.account.pay(Some(hold), Amount::default());
@@ -212,48 +222,48 @@ impl Drop for Held {
 }
 
 /// Pays for one model call: a hold for the attempt that is under way, and what the attempts before it have cost.
-pub(crate) struct Purse<'a> {
-    account: &'a Account,
-    tariff: &'a Tariff,
+pub(crate) struct CallPayment<'a> {
+    account: &'a TaskAccount,
+    tariff: &'a ModelTariff,
     need: CallNeed,
     began: Instant,
     time_left: Duration,
-    queue: Mutex<Queue>,
-    state: Mutex<Payments>,
+    queue: Mutex<QueuedTime>,
+    state: Mutex<AttemptPayments>,
 }
 
 /// Time in which the call only waited for its turn.
 #[derive(Default)]
-struct Queue {
+struct QueuedTime {
     before: Duration,
     since: Option<Instant>,
 }
 
-struct Payments {
+struct AttemptPayments {
     /// `None` after another attempt was refused.
-    hold: Option<Hold>,
+    hold: Option<LedgerHold>,
     call: FittedCall,
     /// Usage charged for failed attempts.
     charged: Usage,
     /// The default model's, once that is asked.
-    tariff: Option<Tariff>,
+    tariff: Option<ModelTariff>,
 }
 
-impl<'a> Purse<'a> {
+impl<'a> CallPayment<'a> {
     /// Authorises the first attempt, unless it is `held` for it.
     pub fn open(
-        account: &'a Account,
-        tariff: &'a Tariff,
+        account: &'a TaskAccount,
+        tariff: &'a ModelTariff,
         need: &CallNeed,
         time_left: Duration,
-        held: Option<Held>,
-    ) -> Result<Self, Shortfall> {
+        held: Option<BudgetHold>,
+    ) -> Result<Self, BudgetShortfall> {
         let held = held.and_then(|mut held| Some((held.hold.take()?, held.call)));
         let (hold, call) = match held {
             Some(held) => held,
             None => account.hold(tariff, need)?,
         };
-        let payments = Payments { hold: Some(hold), call, charged: Usage::default(), tariff: None };
+        let payments = AttemptPayments { hold: Some(hold), call, charged: Usage::default(), tariff: None };
         let (began, queue, state) = (Instant::now(), Mutex::default(), Mutex::new(payments));
         Ok(Self { account, tariff, need: *need, began, time_left, queue, state })
     }
@@ -322,26 +332,26 @@ impl<'a> Purse<'a> {
         self.payments().charged
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, QueuedTime> {
         self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn payments(&self) -> MutexGuard<'_, Payments> {
+    fn payments(&self) -> MutexGuard<'_, AttemptPayments> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-impl Payments {
+impl AttemptPayments {
     fn output_tokens(&self) -> u32 {
         u32::try_from(self.call.wanted.output).unwrap_or(u32::MAX)
     }
 
-    fn tariff<'a>(&'a self, usual: &'a Tariff) -> &'a Tariff {
+    fn tariff<'a>(&'a self, usual: &'a ModelTariff) -> &'a ModelTariff {
         self.tariff.as_ref().unwrap_or(usual)
     }
 
     /// Replaces the hold by what failed attempts have used since the last time.
-    fn pay_lost(&mut self, account: &Account, usual: &Tariff, lost: &Usage) {
+    fn pay_lost(&mut self, account: &TaskAccount, usual: &ModelTariff, lost: &Usage) {
         let fresh = lost.without(&self.charged);
         let amount = self.tariff(usual).of_lost(&fresh);
         account.pay(self.hold.take(), amount);
@@ -349,7 +359,7 @@ impl Payments {
     }
 }
 
-impl Allowance for Purse<'_> {
+impl CallAllowance for CallPayment<'_> {
     fn time_left(&self) -> Duration {
         let used = self.began.elapsed().saturating_sub(self.queued());
         self.time_left.saturating_sub(used)
@@ -374,7 +384,7 @@ impl Allowance for Purse<'_> {
         if price.is_none() && self.account.left().cost_micros.is_some() {
             return Err(fixed!("default-model-unpriced", model));
         }
-        let tariff = Tariff::new([(model, price)]);
+        let tariff = ModelTariff::new([(model, price)]);
         let (hold, call) = self.account.hold(&tariff, &self.need).map_err(|missing| missing.to_string())?;
         (payments.hold, payments.call, payments.tariff) = (Some(hold), call, Some(tariff));
         Ok(payments.output_tokens())
@@ -398,15 +408,15 @@ mod tests {
 
     #[test]
     fn what_is_held_for_a_call_is_held_once_and_given_back_if_it_is_not_made() {
-        let caps = Caps { input_tokens: Some(10), ..Caps::default() };
-        let (account, tariff) = (Arc::new(Account::root(caps)), Tariff::default());
+        let caps = BudgetCaps { input_tokens: Some(10), ..BudgetCaps::default() };
+        let (account, tariff) = (Arc::new(TaskAccount::root(caps)), ModelTariff::default());
         let (six, nothing) = (CallNeed::answer(6, 0), Usage::default());
-        let hold = || Held::open(&account, &tariff, &six);
+        let hold = || BudgetHold::open(&account, &tariff, &six);
         let held = hold().unwrap();
         assert!(hold().is_err());
         drop(held);
         let held = hold().unwrap();
-        let purse = Purse::open(&account, &tariff, &six, Duration::MAX, Some(held)).unwrap();
+        let purse = CallPayment::open(&account, &tariff, &six, Duration::MAX, Some(held)).unwrap();
         assert!(hold().is_err());
         purse.settle(Some(("m", &Usage { input: 4, ..Usage::default() })), &nothing);
         assert_eq!(account.spent().input_tokens, 4);

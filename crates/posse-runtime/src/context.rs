@@ -3,8 +3,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use posse_core::Result;
-use posse_core::context::wire::{Answer, Request, Wait, Waited};
-use posse_core::context::{Change, Changed, Entry, Head, Key, Write, missing, unreadable};
+use posse_core::context::wire::{ContextAnswer, ContextRequest, ContextWait, WaitResult};
+use posse_core::context::{
+    ChangeResult, ContextChange, ContextEntry, ContextKey, ContextWrite, ValueHead, missing, unreadable,
+};
 use tokio::time::Instant;
 
 use crate::ports::{ChangeRequest, ContextStore};
@@ -14,7 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// The participant and session of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Caller<'a> {
+pub struct ContextCaller<'a> {
     pub session: &'a str,
     /// Said by the system, never by the request.
     pub participant: &'a str,
@@ -23,43 +25,51 @@ pub struct Caller<'a> {
 }
 
 /// Performs a request against the store.
-pub async fn perform(store: &dyn ContextStore, caller: Caller<'_>, request: Request) -> Result<Answer> {
+pub async fn perform(
+    store: &dyn ContextStore,
+    caller: ContextCaller<'_>,
+    request: ContextRequest,
+) -> Result<ContextAnswer> {
     let (session, now_ms) = (caller.session, now_ms());
     let asked = match request {
-        Request::ListKeys => return list(store, caller, now_ms).await,
-        Request::Read(key) => {
+        ContextRequest::ListKeys => return list(store, caller, now_ms).await,
+        ContextRequest::Read(key) => {
             let found = store.context_values(session, std::slice::from_ref(&key), now_ms).await?;
             let entry = found.into_iter().next().ok_or_else(|| missing(&key))?;
             return if caller.may_read(&entry.head) {
-                Ok(Answer::Value(entry))
+                Ok(ContextAnswer::Value(entry))
             } else {
                 Err(unreadable(&key))
             };
         }
-        Request::ReadBatch(keys) => return read_batch(store, caller, &keys, now_ms).await,
-        Request::ReadHistory { key, versions } => {
+        ContextRequest::ReadBatch(keys) => return read_batch(store, caller, &keys, now_ms).await,
+        ContextRequest::ReadHistory { key, versions } => {
             let past = store.context_history(session, &key, versions).await?;
             // For whom it was last also counts for what it was before.
             let newest = past.first().ok_or_else(|| missing(&key))?;
             return if caller.may_read(&newest.head) {
-                Ok(Answer::History { key, past })
+                Ok(ContextAnswer::History { key, past })
             } else {
                 Err(unreadable(&key))
             };
         }
-        Request::Write { key, value, expected_version, ttl_s, audience } => {
+        ContextRequest::Write { key, value, expected_version, ttl_s, audience } => {
             let expires_at_ms = ttl_s.map(|ttl_s| now_ms.saturating_add(ttl_s.saturating_mul(1000)));
-            Change::Write(Write { key, value, expected_version, expires_at_ms, audience })
+            ContextChange::Write(ContextWrite { key, value, expected_version, expires_at_ms, audience })
         }
-        Request::Wait(wait) => return wait_for(store, caller, &wait).await.map(Answer::Waited),
-        Request::Delete(key) => Change::Delete(key),
-        Request::Snapshot(label) => Change::Snapshot(label),
+        ContextRequest::Wait(wait) => return wait_for(store, caller, &wait).await.map(ContextAnswer::Waited),
+        ContextRequest::Delete(key) => ContextChange::Delete(key),
+        ContextRequest::Snapshot(label) => ContextChange::Snapshot(label),
     };
-    change(store, caller, asked).await.map(Answer::Changed)
+    change(store, caller, asked).await.map(ContextAnswer::Changed)
 }
 
 /// Makes a change and logs it: who, what and how large, never what it says.
-pub async fn change(store: &dyn ContextStore, caller: Caller<'_>, change: Change) -> Result<Changed> {
+pub async fn change(
+    store: &dyn ContextStore,
+    caller: ContextCaller<'_>,
+    change: ContextChange,
+) -> Result<ChangeResult> {
     let (now_ms, name) = (now_ms(), name_of(&change));
     let request = ChangeRequest {
         session: caller.session.to_owned(),
@@ -70,10 +80,10 @@ pub async fn change(store: &dyn ContextStore, caller: Caller<'_>, change: Change
     };
     let changed = store.change_context(request).await?;
     let (action, version, tokens) = match &changed {
-        Changed::Written(head) => ("write", head.version, head.tokens),
-        Changed::Deleted { previous_version, .. } => ("delete", *previous_version, 0),
-        Changed::SnapshotTaken(taken) => ("snapshot", 0, taken.tokens),
-        Changed::Restored { .. } => ("restore", 0, 0),
+        ChangeResult::Written(head) => ("write", head.version, head.tokens),
+        ChangeResult::Deleted { previous_version, .. } => ("delete", *previous_version, 0),
+        ChangeResult::SnapshotTaken(taken) => ("snapshot", 0, taken.tokens),
+        ChangeResult::Restored { .. } => ("restore", 0, 0),
     };
     tracing::info!(
         event = "shared_context",
@@ -90,45 +100,50 @@ pub async fn change(store: &dyn ContextStore, caller: Caller<'_>, change: Change
 }
 
 /// The key or the label that a change is about.
-fn name_of(change: &Change) -> String {
+fn name_of(change: &ContextChange) -> String {
     match change {
-        Change::Write(write) => write.key.to_string(),
-        Change::Delete(key) => key.to_string(),
-        Change::Snapshot(label) | Change::Restore(label) => label.to_string(),
+        ContextChange::Write(write) => write.key.to_string(),
+        ContextChange::Delete(key) => key.to_string(),
+        ContextChange::Snapshot(label) | ContextChange::Restore(label) => label.to_string(),
     }
 }
 
-impl Caller<'_> {
-    fn may_read(&self, head: &Head) -> bool {
+impl ContextCaller<'_> {
+    fn may_read(&self, head: &ValueHead) -> bool {
         head.audience.may_read(self.participant)
     }
 }
 
-async fn list(store: &dyn ContextStore, caller: Caller<'_>, now_ms: u64) -> Result<Answer> {
+async fn list(store: &dyn ContextStore, caller: ContextCaller<'_>, now_ms: u64) -> Result<ContextAnswer> {
     let all = store.context_keys(caller.session, now_ms).await?;
-    let (heads, hidden): (Vec<Head>, Vec<Head>) = all.into_iter().partition(|head| caller.may_read(head));
+    let (heads, hidden): (Vec<ValueHead>, Vec<ValueHead>) =
+        all.into_iter().partition(|head| caller.may_read(head));
     let hidden_tokens = hidden.iter().map(|head| head.tokens).sum();
-    Ok(Answer::Keys { heads, hidden: hidden.len() as u64, hidden_tokens })
+    Ok(ContextAnswer::Keys { heads, hidden: hidden.len() as u64, hidden_tokens })
 }
 
 async fn read_batch(
     store: &dyn ContextStore,
-    caller: Caller<'_>,
-    keys: &[Key],
+    caller: ContextCaller<'_>,
+    keys: &[ContextKey],
     now_ms: u64,
-) -> Result<Answer> {
+) -> Result<ContextAnswer> {
     let found = store.context_values(caller.session, keys, now_ms).await?;
-    let is_found = |key: &&Key| found.iter().any(|entry| entry.head.key == **key);
+    let is_found = |key: &&ContextKey| found.iter().any(|entry| entry.head.key == **key);
     let missing = keys.iter().filter(|key| !is_found(key)).cloned().collect();
-    let (entries, others): (Vec<Entry>, Vec<Entry>) =
+    let (entries, others): (Vec<ContextEntry>, Vec<ContextEntry>) =
         found.into_iter().partition(|entry| caller.may_read(&entry.head));
     let denied = others.into_iter().map(|entry| entry.head.key).collect();
-    Ok(Answer::Batch { entries, missing, denied })
+    Ok(ContextAnswer::Batch { entries, missing, denied })
 }
 
 /// Looks again and again, so that it hears of what is written in any process. Whoever may not read a key does not hear of
 /// it either.
-async fn wait_for(store: &dyn ContextStore, caller: Caller<'_>, wait: &Wait) -> Result<Waited> {
+async fn wait_for(
+    store: &dyn ContextStore,
+    caller: ContextCaller<'_>,
+    wait: &ContextWait,
+) -> Result<WaitResult> {
     let look = async || {
         let heads = store.context_keys(caller.session, now_ms()).await?;
         if let Some(head) = heads.iter().find(|head| wait.keys.contains(&head.key) && !caller.may_read(head))
@@ -141,7 +156,7 @@ async fn wait_for(store: &dyn ContextStore, caller: Caller<'_>, wait: &Wait) -> 
     let mut heads = look().await?;
     let baseline = wait.baseline(&heads);
     loop {
-        let news = Wait::news(&baseline, &heads);
+        let news = ContextWait::news(&baseline, &heads);
         if !news.is_empty() || Instant::now() >= end {
             return Ok(news);
         }

@@ -17,9 +17,9 @@ use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
-use posse_core::outcome::{Outcome, Status};
+use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
-use posse_core::run::{Ask, Run, Step};
+use posse_core::run::{ModelAsk, Run, RunStep};
 use posse_core::tokens::tokens_at_most;
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
@@ -27,38 +27,40 @@ use posse_messages::fixed;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Account, Held, Purse};
+use crate::budget::{BudgetHold, CallPayment, TaskAccount};
 use crate::images::ImageLedger;
-use crate::inbox::Inbox;
-use crate::journal::Journal;
-use crate::leases::{self, Holders};
+use crate::inbox::TaskInbox;
+use crate::journal::TaskJournal;
+use crate::leases::{self, HolderLiveness};
 use crate::observe::{Observers, TaskDeltas};
-use crate::panics::Contained;
-use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolUse, Verifier, Worktrees};
+use crate::panics::PanicGuard;
+use crate::ports::{
+    ModelMemo, ModelRequest, NewTask, ObservedPayload, OpenModel, Store, ToolUse, Verifier, WorktreeSource,
+};
 use crate::schema::check_settings;
 use crate::toolbox::Toolbox;
 
 /// Dependencies of a run.
-pub struct Ports {
+pub struct DriverPorts {
     pub model: OpenModel,
     pub tools: Toolbox,
     pub store: Arc<dyn Store>,
     pub observers: Observers,
-    pub budget: Arc<Account>,
-    pub stop: Stop,
+    pub budget: Arc<TaskAccount>,
+    pub stop: StopTokens,
     /// Steering messages that reach the run before its next turn.
-    pub inbox: Inbox,
+    pub inbox: TaskInbox,
     /// Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
     /// Decides which lease holders count as dead.
-    pub holders: Holders,
+    pub holders: HolderLiveness,
     /// Keeps what a task changed that works apart from others.
-    pub worktrees: Option<Arc<dyn Worktrees>>,
+    pub worktrees: Option<Arc<dyn WorktreeSource>>,
 }
 
 /// Context for a tool that runs an agent inside the run that called it. The nested run gets at most the rights of
 /// its caller.
-pub struct Nesting {
+pub struct NestedRuns {
     pub grant: Arc<Grant>,
     pub limits: Limits,
     pub settings: ModelSettings,
@@ -66,13 +68,13 @@ pub struct Nesting {
     pub tools: Toolbox,
     pub store: Arc<dyn Store>,
     pub observers: Observers,
-    pub budget: Arc<Account>,
-    pub stop: Stop,
-    pub holders: Holders,
+    pub budget: Arc<TaskAccount>,
+    pub stop: StopTokens,
+    pub holders: HolderLiveness,
 }
 
-impl Nesting {
-    fn of(ports: &Ports, start: &TaskStart) -> Self {
+impl NestedRuns {
+    fn of(ports: &DriverPorts, start: &TaskStart) -> Self {
         Self {
             grant: Arc::new(start.grant.clone()),
             limits: start.agent.limits.clone(),
@@ -91,7 +93,7 @@ impl Nesting {
 /// Two ways to stop a run. A child gets a child of both: stopping a parent stops the tree, stopping a child leaves its
 /// siblings alone.
 #[derive(Clone, Default)]
-pub struct Stop {
+pub struct StopTokens {
     /// Finish the step that is under way, then stop with the text there is.
     pub soon: CancellationToken,
     /// Drop what is under way.
@@ -100,7 +102,7 @@ pub struct Stop {
     above: Option<[CancellationToken; 2]>,
 }
 
-impl Stop {
+impl StopTokens {
     pub fn new(soon: CancellationToken, now: CancellationToken) -> Self {
         Self { soon, now, above: None }
     }
@@ -123,31 +125,31 @@ impl Stop {
 
 /// Starts a task and works on it to its end.
 pub async fn start(
-    ports: &Ports,
+    ports: &DriverPorts,
     id: TaskId,
     parent: Option<TaskId>,
     owner: String,
     start: TaskStart,
 ) -> Result<Arc<Outcome>> {
     let start = Arc::new(start);
-    let mut beginning = Beginning::of(ports, &start);
+    let mut beginning = PreparedRun::of(ports, &start);
     let records = beginning.written(ports, &start);
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
     run_created(ports, id, start, beginning).await
 }
 
 /// A task ready for its first step.
-pub struct Beginning {
+pub struct PreparedRun {
     system: String,
     offered: Vec<ToolSpec>,
     run: Box<Run>,
     /// Hold for the first request, if that was recorded with the task.
-    held: Option<Held>,
+    held: Option<BudgetHold>,
 }
 
-impl Beginning {
+impl PreparedRun {
     /// Prepares a run without an announced first request.
-    pub fn of(ports: &Ports, start: &TaskStart) -> Self {
+    pub fn of(ports: &DriverPorts, start: &TaskStart) -> Self {
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
         let fixed = fixed_tokens(&system, &offered);
@@ -157,14 +159,14 @@ impl Beginning {
 
     /// Returns the records of a task that starts at once: the task and its first request in one write. The request
     /// is announced only if the budget covers it.
-    pub fn written(&mut self, ports: &Ports, start: &Arc<TaskStart>) -> Vec<Record> {
+    pub fn written(&mut self, ports: &DriverPorts, start: &Arc<TaskStart>) -> Vec<Record> {
         let mut records = vec![Record::Started(start.clone())];
         // Nothing is asked before it has its places, and that may take a while.
         if start.write_lease.is_empty()
-            && let Step::CallModel(ask) = self.run.next_step(0)
+            && let RunStep::CallModel(ask) = self.run.next_step(0)
         {
             let need = ask.need(self.run.limits());
-            self.held = Held::open(&ports.budget, &ports.model.tariff, &need).ok();
+            self.held = BudgetHold::open(&ports.budget, &ports.model.tariff, &need).ok();
             records.extend(self.held.as_ref().map(|_| ask.announced(0)));
         }
         records
@@ -175,7 +177,7 @@ impl Beginning {
 /// there.
 pub async fn create(
     store: &dyn Store,
-    holders: &Holders,
+    holders: &HolderLiveness,
     id: TaskId,
     parent: Option<TaskId>,
     owner: String,
@@ -193,18 +195,18 @@ pub async fn create(
 
 /// Works on a task that was just created by this process.
 pub async fn run_created(
-    ports: &Ports,
+    ports: &DriverPorts,
     id: TaskId,
     start: Arc<TaskStart>,
-    beginning: Beginning,
+    beginning: PreparedRun,
 ) -> Result<Arc<Outcome>> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
-    ports.observers.payload(&id, Payload::Start(&start));
+    ports.observers.payload(&id, ObservedPayload::Start(&start));
     let sandbox = start.grant.sandbox();
     ports.observers.event(&id, &Event::Started { agent, model, sandbox });
     leases::wait(ports, &id, 1, &start).await?;
-    let Beginning { system, offered, run, held } = beginning;
-    let mut life = Life::new(ports, id, start, (system, offered), 1, 0);
+    let PreparedRun { system, offered, run, held } = beginning;
+    let mut life = RunDriver::new(ports, id, start, (system, offered), 1, 0);
     life.journal.announced = held.is_some();
     life.held = held;
     drive(ports, life, run).await
@@ -219,10 +221,10 @@ fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
     tokens_at_most(system).saturating_add(tools.sum())
 }
 
-pub use resume::{Onward, end_cancelled, resume};
+pub use resume::{ResumeMode, end_cancelled, resume};
 
 /// The run is boxed: what is kept over an await is moved from future to future until then.
-async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
+async fn drive(ports: &DriverPorts, mut life: RunDriver<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
     loop {
         life.emit(&mut run);
         life.listen(&mut run);
@@ -230,33 +232,33 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<A
             life.cancel(&mut run);
         }
         match run.next_step(life.elapsed_ms()) {
-            Step::CallModel(ask) => life.ask(&mut run, ask).await?,
+            RunStep::CallModel(ask) => life.ask(&mut run, ask).await?,
             // Boxed, because it is large and a task waits for its model most of the time.
-            Step::CallTools(calls) => Box::pin(life.call_tools(&mut run, calls)).await?,
-            Step::Check(value) => life.check(&mut run, &value),
-            Step::Verify(command) => Box::pin(life.verify(&mut run, command)).await?,
-            Step::Finish(outcome) => return life.finish(&mut run, outcome).await,
+            RunStep::CallTools(calls) => Box::pin(life.call_tools(&mut run, calls)).await?,
+            RunStep::Check(value) => life.check(&mut run, &value),
+            RunStep::Verify(command) => Box::pin(life.verify(&mut run, command)).await?,
+            RunStep::Finish(outcome) => return life.finish(&mut run, outcome).await,
         }
     }
 }
 
 /// State of a run while this process drives it.
-struct Life<'a> {
-    scene: Scene<'a>,
-    journal: Journal,
-    memo: Memo,
+struct RunDriver<'a> {
+    scene: DriverContext<'a>,
+    journal: TaskJournal,
+    memo: ModelMemo,
     /// For the request that was announced with the task.
-    held: Option<Held>,
+    held: Option<BudgetHold>,
 }
 
 /// The part of it that stays the same, and that calls running side by side may look at together.
-struct Scene<'a> {
-    ports: &'a Ports,
+struct DriverContext<'a> {
+    ports: &'a DriverPorts,
     id: TaskId,
     start: Arc<TaskStart>,
     system: String,
     offered: Vec<ToolSpec>,
-    nesting: Arc<Nesting>,
+    nesting: Arc<NestedRuns>,
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
@@ -267,18 +269,18 @@ struct Scene<'a> {
     commands_withdrawn: bool,
 }
 
-impl<'a> Life<'a> {
+impl<'a> RunDriver<'a> {
     fn new(
-        ports: &'a Ports,
+        ports: &'a DriverPorts,
         id: TaskId,
         start: Arc<TaskStart>,
         (system, offered): (String, Vec<ToolSpec>),
         epoch: u64,
         elapsed_before_ms: u64,
     ) -> Self {
-        let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
-        let nesting = Arc::new(Nesting::of(ports, &start));
-        let scene = Scene {
+        let journal = TaskJournal::new(ports.store.clone(), id.clone(), epoch);
+        let nesting = Arc::new(NestedRuns::of(ports, &start));
+        let scene = DriverContext {
             ports,
             id,
             start,
@@ -291,7 +293,7 @@ impl<'a> Life<'a> {
             images: Arc::default(),
             commands_withdrawn: false,
         };
-        Self { scene, journal, memo: Memo::default(), held: None }
+        Self { scene, journal, memo: ModelMemo::default(), held: None }
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -299,13 +301,13 @@ impl<'a> Life<'a> {
     }
 
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
-    async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
-        let Ports { budget, model, .. } = self.scene.ports;
+    async fn ask(&mut self, run: &mut Run, ask: ModelAsk) -> Result<()> {
+        let DriverPorts { budget, model, .. } = self.scene.ports;
         let tariff = &*model.tariff.after(run.answered_by());
         let need = ask.need(run.limits());
         let time_left = self.scene.time_left(run);
         let held = self.held.take().filter(|_| self.journal.announced);
-        let purse = match Purse::open(budget, tariff, &need, time_left, held) {
+        let purse = match CallPayment::open(budget, tariff, &need, time_left, held) {
             Ok(purse) => purse,
             Err(missing) => {
                 let (shortfall, input_excess) = (missing.to_string(), missing.input_excess);
@@ -332,7 +334,7 @@ impl<'a> Life<'a> {
                 reply.lost = purse.priced_lost(reply.lost);
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
                 reply.notes.extend(purse.overrun(&reply.usage));
-                self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
+                self.scene.payload(ObservedPayload::Reply { turn: ask.turn, reply: &reply });
                 self.scene.event(|| replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
@@ -349,7 +351,12 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    async fn call_model(&mut self, run: &Run, ask: &Ask, purse: &Purse<'_>) -> Result<Reply, ModelFailure> {
+    async fn call_model(
+        &mut self,
+        run: &Run,
+        ask: &ModelAsk,
+        purse: &CallPayment<'_>,
+    ) -> Result<Reply, ModelFailure> {
         let urgency = match self.scene.id.is_root() {
             true => Urgency::Interactive,
             false => Urgency::Background(self.scene.start.terms.priority),
@@ -369,7 +376,7 @@ impl<'a> Life<'a> {
             urgency,
         };
         let deltas = TaskDeltas { observers: &self.scene.ports.observers, task: &self.scene.id };
-        let call = Contained(self.scene.ports.model.model.call(request, &deltas));
+        let call = PanicGuard(self.scene.ports.model.model.call(request, &deltas));
         // The call is dropped before what follows from a stop is worked out, so whether it was asked at all is said first.
         let cancelled = async {
             self.scene.ports.stop.now.cancelled().await;
@@ -397,7 +404,7 @@ impl<'a> Life<'a> {
         let Some(turn) = run.turn_to_ask() else { return };
         for message in self.scene.ports.inbox.take(turn) {
             run.on_steer(&message.text);
-            self.scene.payload(Payload::Message(&message.text));
+            self.scene.payload(ObservedPayload::Message(&message.text));
             let (text, key) = (message.text, message.key);
             self.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
@@ -439,10 +446,10 @@ impl<'a> Life<'a> {
     }
 }
 
-impl Scene<'_> {
+impl DriverContext<'_> {
     /// Saves the changes of a task in its own worktree before the task ends.
     async fn keep_changes(&self, outcome: &mut Arc<Outcome>) {
-        let Scene { ports, id, start, .. } = self;
+        let DriverContext { ports, id, start, .. } = self;
         let Some(worktrees) = ports.worktrees.as_ref().filter(|_| start.apart_from.is_some()) else { return };
         let outcome = Arc::make_mut(outcome);
         match worktrees.keep(id).await {
@@ -466,7 +473,7 @@ impl Scene<'_> {
         else {
             return;
         };
-        if outcome.status() == Status::Completed && outcome.changed_files.is_empty() {
+        if outcome.status() == OutcomeStatus::Completed && outcome.changed_files.is_empty() {
             // What is left behind takes room, and nothing else.
             let _ = worktrees.discard(&self.id).await;
         }
@@ -489,12 +496,12 @@ impl Scene<'_> {
         }
     }
 
-    fn payload(&self, payload: Payload<'_>) {
+    fn payload(&self, payload: ObservedPayload<'_>) {
         self.ports.observers.payload(&self.id, payload);
     }
 }
 
-fn replied(ask: &Ask, reply: &Reply) -> Event {
+fn replied(ask: &ModelAsk, reply: &Reply) -> Event {
     let calls = reply.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
     Event::Replied { turn: ask.turn, model: reply.model.clone(), usage: reply.usage, calls }
 }

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_core::edits::{FileChange, FileImage, ImageContent, TASK_IMAGE_BYTES_MAX, WithheldReason};
 use posse_core::id::CallKey;
-use posse_core::redact::Redactor;
-use posse_core::run::Replayed;
+use posse_core::redact::SecretRedactor;
+use posse_core::run::ReplayedRun;
 
-/// What a task has kept of the files it changes.
+/// Before-images of the files a task changed.
 #[derive(Default)]
 pub(crate) struct ImageLedger(Mutex<LedgerState>);
 
@@ -21,14 +21,14 @@ struct LedgerState {
 
 impl ImageLedger {
     /// As it was when the task was last driven.
-    pub fn of(replayed: &Replayed) -> Self {
-        let Replayed { image_bytes, unfinished, .. } = replayed;
+    pub fn of(replayed: &ReplayedRun) -> Self {
+        let ReplayedRun { image_bytes, unfinished, .. } = replayed;
         Self(Mutex::new(LedgerState { bytes: *image_bytes, announced: unfinished.clone() }))
     }
 
     /// The image as it may be written down, without content that is secret or beyond the task's bound. `None`: the call announced
     /// this change before.
-    pub fn admit(&self, mut image: FileImage, redactor: &Redactor) -> Option<FileImage> {
+    pub fn admit(&self, mut image: FileImage, redactor: &SecretRedactor) -> Option<FileImage> {
         if let ImageContent::Text(text) = &image.before
             && let Cow::Owned(_) = redactor.redact(text)
         {
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_task_keeps_so_many_bytes_of_images_and_says_so_of_the_rest() {
         let ledger = ImageLedger::default();
-        let redactor = Redactor::default();
+        let redactor = SecretRedactor::default();
         let full = ImageContent::of(&vec![b'x'; IMAGE_BYTES_MAX]);
         let admitted = |turn, before| ledger.admit(image(turn, before), &redactor).unwrap().before;
         let most = u32::try_from(TASK_IMAGE_BYTES_MAX / IMAGE_BYTES_MAX as u64).unwrap();
@@ -96,14 +96,14 @@ mod tests {
     fn content_with_a_key_in_it_is_not_kept() {
         let ledger = ImageLedger::default();
         let text = format!("token = \"{}\"\n", ["ghp", &"a1B2".repeat(9)].join("_"));
-        let admitted = ledger.admit(image(1, ImageContent::Text(text)), &Redactor::default()).unwrap();
+        let admitted = ledger.admit(image(1, ImageContent::Text(text)), &SecretRedactor::default()).unwrap();
         assert_eq!(admitted.before, ImageContent::Withheld(WithheldReason::Secret));
     }
 
     #[test]
     fn a_call_that_is_made_again_announces_its_change_once() {
         let ledger = ImageLedger::default();
-        let redactor = Redactor::default();
+        let redactor = SecretRedactor::default();
         assert!(ledger.admit(image(1, ImageContent::Absent), &redactor).is_some());
         assert!(ledger.admit(image(1, ImageContent::of(b"other")), &redactor).is_none());
         assert!(ledger.announced(CallKey { turn: 1, index: 0 }, "a").is_some());

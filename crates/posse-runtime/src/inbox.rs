@@ -8,20 +8,20 @@ const UNREAD_MAX: usize = 20;
 
 /// Queue of steering messages for one task.
 #[derive(Clone, Default)]
-pub struct Inbox(Arc<Mutex<Inner>>);
+pub struct TaskInbox(Arc<Mutex<InboxState>>);
 
 #[derive(Default)]
-struct Inner {
-    unread: VecDeque<Message>,
+struct InboxState {
+    unread: VecDeque<InboxMessage>,
     delivered: Vec<(String, u32)>,
     closed: bool,
     children: Option<Weak<dyn ChildNews>>,
 }
 
-/// What a run is to know about the tasks that it delegated.
+/// News about delegated tasks for a run.
 pub(crate) trait ChildNews: Send + Sync {
     /// The ends of which it was not told yet. Each is told once.
-    fn take_ends(&self) -> Vec<Message>;
+    fn take_ends(&self) -> Vec<InboxMessage>;
 
     /// Warnings about children that run, or whose result nobody took, when the run itself ends.
     fn loose_ends(&self) -> Vec<String>;
@@ -29,7 +29,7 @@ pub(crate) trait ChildNews: Send + Sync {
 
 /// A steering message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct InboxMessage {
     /// Idempotency key of the message.
     pub key: String,
     pub text: String,
@@ -37,7 +37,7 @@ pub struct Message {
 
 /// Delivery state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Receipt {
+pub enum MessageReceipt {
     Queued,
     /// It was in the request of this turn.
     Delivered {
@@ -49,31 +49,33 @@ pub enum Receipt {
     Full,
 }
 
-impl Inbox {
+impl TaskInbox {
     /// Queues a message and returns its receipt.
-    pub fn send(&self, message: Message) -> Receipt {
+    pub fn send(&self, message: InboxMessage) -> MessageReceipt {
         if let Some(receipt) = self.receipt(&message.key) {
             return receipt;
         }
         let mut inner = self.lock();
         if inner.closed {
-            return Receipt::Missed;
+            return MessageReceipt::Missed;
         }
         if inner.unread.len() >= UNREAD_MAX {
-            return Receipt::Full;
+            return MessageReceipt::Full;
         }
         inner.unread.push_back(message);
-        Receipt::Queued
+        MessageReceipt::Queued
     }
 
     /// Returns the receipt of the message with this key.
-    pub fn receipt(&self, key: &str) -> Option<Receipt> {
+    pub fn receipt(&self, key: &str) -> Option<MessageReceipt> {
         let inner = self.lock();
         let delivered = inner.delivered.iter().find(|(known, _)| known == key);
         let waiting = || inner.unread.iter().any(|message| message.key == key);
         match delivered {
-            Some((_, turn)) => Some(Receipt::Delivered { turn: *turn }),
-            None if waiting() => Some(if inner.closed { Receipt::Missed } else { Receipt::Queued }),
+            Some((_, turn)) => Some(MessageReceipt::Delivered { turn: *turn }),
+            None if waiting() => {
+                Some(if inner.closed { MessageReceipt::Missed } else { MessageReceipt::Queued })
+            }
             None => None,
         }
     }
@@ -93,10 +95,10 @@ impl Inbox {
     }
 
     /// Takes the messages to deliver before this turn.
-    pub(crate) fn take(&self, turn: u32) -> Vec<Message> {
+    pub(crate) fn take(&self, turn: u32) -> Vec<InboxMessage> {
         let ends = self.children().map(|children| children.take_ends()).unwrap_or_default();
         let mut inner = self.lock();
-        let messages: Vec<Message> = inner.unread.drain(..).chain(ends).collect();
+        let messages: Vec<InboxMessage> = inner.unread.drain(..).chain(ends).collect();
         inner.delivered.extend(messages.iter().map(|message| (message.key.clone(), turn)));
         messages
     }
@@ -111,7 +113,7 @@ impl Inbox {
         self.lock().closed = true;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use posse_core::journal::Record;
 
 use crate::ports::{BoxFuture, Store};
 
-pub(crate) struct Journal {
+pub(crate) struct TaskJournal {
     store: Arc<dyn Store>,
     task: TaskId,
     pub epoch: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Journal {
     queued: Vec<BoxFuture<'static, Result<()>>>,
 }
 
-impl Journal {
+impl TaskJournal {
     /// Opens the journal of a task at this epoch.
     pub fn new(store: Arc<dyn Store>, task: TaskId, epoch: u64) -> Self {
         Self { store, task, epoch, announced: false, noted: Vec::new(), queued: Vec::new() }

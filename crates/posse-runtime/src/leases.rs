@@ -8,12 +8,14 @@ use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
-use posse_core::lease::{self, Command, Places, SILENCE_MS_MAX, are_within, in_the_way, still_writing};
+use posse_core::lease::{
+    self, SILENCE_MS_MAX, WritePaths, WritingCommand, are_within, in_the_way, still_writing,
+};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, fixed, localized};
 
 use crate::context::now_ms;
-use crate::driver::Ports;
+use crate::driver::DriverPorts;
 use crate::images::ImageLedger;
 use crate::ports::{LeaseRequest, Store, TaskRow};
 use crate::toolbox::Toolbox;
@@ -23,23 +25,28 @@ pub(crate) const LOOK: Duration = Duration::from_millis(250);
 
 /// Decides which lease holders count as dead.
 #[derive(Clone, Copy)]
-pub struct Holders {
+pub struct HolderLiveness {
     /// Tells whether the process that drives a running task is alive.
     pub lives: fn(&TaskRow) -> bool,
     /// One that was not heard of for longer than this is gone, whatever its process does.
     pub silence_ms_max: u64,
 }
 
-impl Default for Holders {
+impl Default for HolderLiveness {
     /// Declares no process dead; only silence counts.
     fn default() -> Self {
         Self { lives: |_| true, silence_ms_max: SILENCE_MS_MAX }
     }
 }
 
-impl Holders {
+impl HolderLiveness {
     /// Builds a lease request for a task's paths.
-    pub async fn request(&self, store: &dyn Store, task: &TaskId, places: Places) -> Result<LeaseRequest> {
+    pub async fn request(
+        &self,
+        store: &dyn Store,
+        task: &TaskId,
+        places: WritePaths,
+    ) -> Result<LeaseRequest> {
         let held = store.leases().await?;
         let mut dead = Vec::new();
         for lease in in_the_way(&places, task, &[], &held) {
@@ -57,8 +64,8 @@ impl Holders {
         store: &dyn Store,
         task: &TaskId,
         token: u64,
-        places: &Places,
-    ) -> Result<Option<Command>> {
+        places: &WritePaths,
+    ) -> Result<Option<WritingCommand>> {
         let running = store.commands().await?;
         for command in still_writing(places, task, token, &running) {
             // Whoever supervises the command of a holder that is gone has ended it by then.
@@ -88,15 +95,20 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
     Ok(own.to_vec())
 }
 
-pub(crate) fn places_of(start: &TaskStart) -> Result<Option<Places>> {
+pub(crate) fn places_of(start: &TaskStart) -> Result<Option<WritePaths>> {
     match start.write_lease.is_empty() {
         true => Ok(None),
-        false => Places::parse(&start.workspace, &start.write_lease).map(Some),
+        false => WritePaths::parse(&start.workspace, &start.write_lease).map(Some),
     }
 }
 
 /// Gets a task's lease before anything of it is done, waiting until it is free or the task is to stop. Returns its token.
-pub(crate) async fn wait(ports: &Ports, task: &TaskId, epoch: u64, start: &TaskStart) -> Result<Option<u64>> {
+pub(crate) async fn wait(
+    ports: &DriverPorts,
+    task: &TaskId,
+    epoch: u64,
+    start: &TaskStart,
+) -> Result<Option<u64>> {
     let Some(places) = places_of(start)? else { return Ok(None) };
     let mut told = false;
     let mut tell = |note: String| {
@@ -124,7 +136,7 @@ pub(crate) async fn wait(ports: &Ports, task: &TaskId, epoch: u64, start: &TaskS
 }
 
 /// `false` if the task is to stop instead.
-async fn look_again(ports: &Ports) -> bool {
+async fn look_again(ports: &DriverPorts) -> bool {
     tokio::select! {
         () = tokio::time::sleep(LOOK) => true,
         () = ports.stop.soon.cancelled() => false,
@@ -134,7 +146,7 @@ async fn look_again(ports: &Ports) -> bool {
 
 /// A task whose file is about to be put in place: refused if another process drives the task, if its lease is not the
 /// one that the call began with, or if the file is leased to somebody else.
-pub struct Fence {
+pub struct LeaseGuard {
     store: Arc<dyn Store>,
     task: TaskId,
     epoch: u64,
@@ -149,7 +161,7 @@ pub struct Fence {
 
 /// Standing of a task's right to write, for the supervisor of its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holding {
+pub enum LeaseHolding {
     Held,
     /// Its owner was not heard of lately, or nobody can be asked.
     Doubtful,
@@ -157,8 +169,8 @@ pub enum Holding {
 }
 
 /// A process that may write, from before its start to its end.
-pub struct Running {
-    fence: Arc<Fence>,
+pub struct WritingProcess {
+    fence: Arc<LeaseGuard>,
     /// Id of the running-command note, if the task has no lease of its own.
     command: Option<u64>,
     /// Paths leased to others that the process must not write: relative to the workspace, with everything below; an
@@ -166,14 +178,14 @@ pub struct Running {
     pub closed: Vec<String>,
 }
 
-impl Running {
+impl WritingProcess {
     /// Returns the guard that checks the lease before each write.
-    pub fn fence(&self) -> &Arc<Fence> {
+    pub fn fence(&self) -> &Arc<LeaseGuard> {
         &self.fence
     }
 }
 
-impl Drop for Running {
+impl Drop for WritingProcess {
     fn drop(&mut self) {
         // Without a runtime the task is over as well, and the note with it.
         if let (Some(token), Ok(runtime)) = (self.command, tokio::runtime::Handle::try_current()) {
@@ -185,7 +197,12 @@ impl Drop for Running {
 }
 
 /// Returns the fencing token of the task's lease, acquiring it if needed. The inner error is for the model.
-async fn token(ports: &Ports, task: &TaskId, epoch: u64, places: Places) -> Result<Result<u64, String>> {
+async fn token(
+    ports: &DriverPorts,
+    task: &TaskId,
+    epoch: u64,
+    places: WritePaths,
+) -> Result<Result<u64, String>> {
     let now = ports.store.writing(task).await?;
     let own = now.leases.iter().find(|lease| lease.task == *task && lease.places == places);
     if let Some(own) = own {
@@ -209,16 +226,16 @@ async fn token(ports: &Ports, task: &TaskId, epoch: u64, places: Places) -> Resu
     }
 }
 
-impl Fence {
+impl LeaseGuard {
     /// For a call that is about to be made. A lease that was lost is asked for again: what was changed meanwhile is noticed
     /// by whoever writes. The inner error is for the model; the outer one ends the run.
     pub(crate) async fn raise(
-        ports: &Ports,
+        ports: &DriverPorts,
         task: &TaskId,
         epoch: u64,
         start: &TaskStart,
         images: &Arc<ImageLedger>,
-    ) -> Result<Result<Fence, String>> {
+    ) -> Result<Result<LeaseGuard, String>> {
         let token = match places_of(start)? {
             None => None,
             // Boxed, because most tasks hold no places and every call with an effect passes here.
@@ -227,7 +244,7 @@ impl Fence {
                 Err(why) => return Ok(Err(why)),
             },
         };
-        Ok(Ok(Fence {
+        Ok(Ok(LeaseGuard {
             store: ports.store.clone(),
             task: task.clone(),
             epoch,
@@ -242,12 +259,12 @@ impl Fence {
 
     /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
     /// waits for its end. The refusal is for the model.
-    pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<Running, String> {
+    pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<WritingProcess, String> {
         let failed = |e: Error| self.fail(e, |why| fixed!("run-not-decidable", why));
-        let mut running = Running { fence: self.clone(), command: None, closed: Vec::new() };
+        let mut running = WritingProcess { fence: self.clone(), command: None, closed: Vec::new() };
         if self.token.is_none() {
             let paths = grant.write_paths().last().map_or_else(|| vec!["**".to_owned()], <[String]>::to_vec);
-            let places = Places { workspace: self.workspace.clone(), paths };
+            let places = WritePaths { workspace: self.workspace.clone(), paths };
             let noted = self.store.begin_command(&self.task, self.epoch, places, now_ms()).await;
             running.command = Some(noted.map_err(failed)?);
         }
@@ -289,13 +306,13 @@ impl Fence {
     }
 
     /// A sign of life counts if it is recent: whoever hears of it has to end a process before the silence is too long.
-    pub async fn holding(&self) -> Holding {
-        let Ok(now) = self.store.writing(&self.task).await else { return Holding::Doubtful };
+    pub async fn holding(&self) -> LeaseHolding {
+        let Ok(now) = self.store.writing(&self.task).await else { return LeaseHolding::Doubtful };
         let own = |token: u64| now.leases.iter().any(|lease| lease.task == self.task && lease.token == token);
         match now_ms().saturating_sub(now.seen_ms) <= self.silence_ms_max / 4 {
-            _ if now.epoch != self.epoch || self.token.is_some_and(|token| !own(token)) => Holding::Lost,
-            true => Holding::Held,
-            false => Holding::Doubtful,
+            _ if now.epoch != self.epoch || self.token.is_some_and(|token| !own(token)) => LeaseHolding::Lost,
+            true => LeaseHolding::Held,
+            false => LeaseHolding::Doubtful,
         }
     }
 

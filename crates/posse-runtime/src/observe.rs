@@ -7,7 +7,7 @@ use posse_core::event::Event;
 use posse_core::id::TaskId;
 
 use crate::panics::describe;
-use crate::ports::{Delta, Deltas, Observer, Payload};
+use crate::ports::{Delta, DeltaSink, ObservedPayload, Observer};
 
 /// A list of observers that all see the same events.
 #[derive(Clone, Default)]
@@ -46,7 +46,7 @@ impl Observers {
     }
 
     /// Sends a payload to every observer.
-    pub fn payload(&self, task: &TaskId, payload: Payload<'_>) {
+    pub fn payload(&self, task: &TaskId, payload: ObservedPayload<'_>) {
         for observer in &self.0 {
             contained(task, || observer.payload(task, payload));
         }
@@ -69,7 +69,7 @@ pub(crate) struct TaskDeltas<'a> {
     pub task: &'a TaskId,
 }
 
-impl Deltas for TaskDeltas<'_> {
+impl DeltaSink for TaskDeltas<'_> {
     fn alive(&self) {}
 
     fn delta(&self, delta: Delta<'_>) {
@@ -79,25 +79,25 @@ impl Deltas for TaskDeltas<'_> {
 
 /// An item of a trace hook: events with their full text.
 #[derive(Debug)]
-pub enum Trace<'a> {
+pub enum TraceEvent<'a> {
     Event(&'a Event),
     Delta(Delta<'a>),
-    Payload(Payload<'a>),
+    Payload(ObservedPayload<'a>),
 }
 
 /// A closure as an observer.
 pub struct TraceHook<F>(pub F);
 
-impl<F: Fn(&TaskId, &Trace<'_>) + Send + Sync> Observer for TraceHook<F> {
+impl<F: Fn(&TaskId, &TraceEvent<'_>) + Send + Sync> Observer for TraceHook<F> {
     fn event(&self, task: &TaskId, event: &Event) {
-        (self.0)(task, &Trace::Event(event));
+        (self.0)(task, &TraceEvent::Event(event));
     }
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
-        (self.0)(task, &Trace::Delta(delta));
+        (self.0)(task, &TraceEvent::Delta(delta));
     }
 
-    fn payload(&self, task: &TaskId, payload: Payload<'_>) {
-        (self.0)(task, &Trace::Payload(payload));
+    fn payload(&self, task: &TaskId, payload: ObservedPayload<'_>) {
+        (self.0)(task, &TraceEvent::Payload(payload));
     }
 }

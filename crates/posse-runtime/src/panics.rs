@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use crate::ports::BoxFuture;
 
 /// Polls a future and turns a panic into an error that names it.
-pub(crate) struct Contained<'a, T>(pub BoxFuture<'a, T>);
+pub(crate) struct PanicGuard<'a, T>(pub BoxFuture<'a, T>);
 
-impl<T> Future for Contained<'_, T> {
+impl<T> Future for PanicGuard<'_, T> {
     type Output = Result<T, String>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -7,29 +7,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::{Agent, ModelSettings};
-use posse_core::approval::{self, Parked};
+use posse_core::approval::{self, ParkedCall};
 use posse_core::board::Urgency;
-use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
+use posse_core::context::{
+    ChangeResult, ContextChange, ContextEntry, ContextKey, ContextSnapshot, HistoryLine, SnapshotLabel,
+    ValueHead,
+};
 use posse_core::definition::{Definition, OnUnknownModel};
 use posse_core::edits::FileChange;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
-use posse_core::lease::{Command, Lease, Places, Writing};
+use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand};
 use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::{ByModel, SpendingTotal, Usage};
-use posse_core::verify::Evidence;
+use posse_core::verify::VerifyEvidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Tariff;
-use crate::driver::Nesting;
-use crate::leases::Fence;
+use crate::budget::ModelTariff;
+use crate::driver::NestedRuns;
+use crate::leases::LeaseGuard;
 
 /// A boxed future, as object-safe traits need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -44,12 +47,12 @@ pub trait Model: Send + Sync {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>>;
 }
 
 /// Opens models by reference. The composition root knows keys, base URLs and wrappers.
-pub trait Models: Send + Sync {
+pub trait ModelResolver: Send + Sync {
     fn open(&self, agent: &Agent) -> Result<OpenModel>;
 
     /// The `provider:model` that a reference or an alias stands for, if it can be used here.
@@ -64,7 +67,7 @@ pub trait Models: Send + Sync {
 }
 
 /// Source of agents to delegate to. It may change while a session runs; a task keeps the agent it started with.
-pub trait Agents: Send + Sync {
+pub trait AgentLookup: Send + Sync {
     fn list(&self) -> Vec<Arc<Definition>>;
 
     /// Finds a definition; for a broken one, the error says why it cannot be used.
@@ -90,7 +93,7 @@ pub struct AgentDiagnostic {
 }
 
 /// A fixed list.
-impl Agents for Vec<Arc<Definition>> {
+impl AgentLookup for Vec<Arc<Definition>> {
     fn list(&self) -> Vec<Arc<Definition>> {
         self.clone()
     }
@@ -124,7 +127,7 @@ const AGENTS_NAMED: usize = 50;
 pub struct OpenModel {
     pub model: Arc<dyn Model>,
     /// Prices of the model and its fallbacks.
-    pub tariff: Tariff,
+    pub tariff: ModelTariff,
 }
 
 /// One model call.
@@ -143,15 +146,15 @@ pub struct ModelRequest<'a> {
     /// Changes when an old message changed. While it stays, `messages` has only grown.
     pub generation: u64,
     /// Memory of the model between the calls of one run: the bytes serialized so far.
-    pub memo: &'a mut Memo,
-    pub allowance: &'a dyn Allowance,
+    pub memo: &'a mut ModelMemo,
+    pub allowance: &'a dyn CallAllowance,
     /// Rank in the provider's queue.
     pub urgency: Urgency,
 }
 
 /// Budget of a call. A model that retries asks before each further attempt, so that failed attempts cannot exceed
 /// the budget.
-pub trait Allowance: Send + Sync {
+pub trait CallAllowance: Send + Sync {
     /// A wait that is longer than this is in vain.
     fn time_left(&self) -> Duration;
 
@@ -172,9 +175,9 @@ pub trait Allowance: Send + Sync {
 }
 
 /// An allowance without limits.
-pub struct Unlimited;
+pub struct UnlimitedCalls;
 
-impl Allowance for Unlimited {
+impl CallAllowance for UnlimitedCalls {
     fn time_left(&self) -> Duration {
         Duration::MAX
     }
@@ -188,7 +191,7 @@ impl Allowance for Unlimited {
     fn served(&self) {}
 }
 
-/// Whether the model may, must or must not call tools.
+/// Permission, obligation or ban to call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolUse {
     Auto,
@@ -218,9 +221,9 @@ impl ModelRequest<'_> {
 
 /// A place for one value of whatever type the model needs; another model's value is replaced.
 #[derive(Default)]
-pub struct Memo(Option<Box<dyn Any + Send>>);
+pub struct ModelMemo(Option<Box<dyn Any + Send>>);
 
-impl Memo {
+impl ModelMemo {
     /// Returns the stored value of this type, creating it if absent.
     pub fn value<T: Default + Send + 'static>(&mut self) -> &mut T {
         if !self.0.as_ref().is_some_and(|held| held.is::<T>()) {
@@ -231,7 +234,7 @@ impl Memo {
 }
 
 /// Watches a reply being made. Streaming is an observer, not a second way to run.
-pub trait Deltas: Send + Sync {
+pub trait DeltaSink: Send + Sync {
     /// Bytes arrived, even if they mean nothing (a ping, a comment).
     fn alive(&self);
     fn delta(&self, delta: Delta<'_>);
@@ -261,7 +264,7 @@ pub enum Delta<'a> {
 /// A sink that ignores deltas.
 pub struct NoDeltas;
 
-impl Deltas for NoDeltas {
+impl DeltaSink for NoDeltas {
     fn alive(&self) {}
     fn delta(&self, _: Delta<'_>) {}
 }
@@ -284,8 +287,8 @@ pub trait Tool: Send + Sync {
 
     /// Returns a preview of the call for the person who decides on it. An error answers a call that would fail
     /// anyway, without asking.
-    fn propose(&self, _input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
-        Ok(Proposal::default())
+    fn propose(&self, _input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
+        Ok(CallProposal::default())
     }
 
     /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
@@ -294,7 +297,7 @@ pub trait Tool: Send + Sync {
 
 /// A tool's presentation of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Proposal {
+pub struct CallProposal {
     /// The most important about it, an object.
     pub shown: Option<Value>,
     /// Refusal text for the model, instead of the default.
@@ -323,9 +326,9 @@ pub struct ToolContext {
     /// Bytes of output that make sense to return.
     pub output_bytes_max: usize,
     /// Context for running a nested agent; `None` outside of a run.
-    pub nesting: Option<Arc<Nesting>>,
+    pub nesting: Option<Arc<NestedRuns>>,
     /// Asked right before a file is put in place; without one, nobody else can be meant.
-    pub fence: Option<Arc<Fence>>,
+    pub fence: Option<Arc<LeaseGuard>>,
 }
 
 /// Output of a tool call.
@@ -367,7 +370,7 @@ impl ToolOutput {
 /// Is asked before a call that has an effect is made, and about calls that a rule wants to be asked about. With one, nothing is
 /// parked in the store.
 pub trait Approver: Send + Sync {
-    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval>;
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision>;
 }
 
 /// A call that would be made. Its arguments satisfy the tool's schema.
@@ -384,7 +387,7 @@ pub struct ProposedCall<'a> {
 
 /// Decision of a program's approver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Approval {
+pub enum ApprovalDecision {
     Granted,
     /// Why, in words that help the model to do something else.
     Denied(String),
@@ -394,8 +397,8 @@ pub enum Approval {
 pub struct AutoApprove;
 
 impl Approver for AutoApprove {
-    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
-        Box::pin(std::future::ready(Approval::Granted))
+    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(std::future::ready(ApprovalDecision::Granted))
     }
 }
 
@@ -404,7 +407,7 @@ impl Approver for AutoApprove {
 pub trait Verifier: Send + Sync {
     /// Runs a command in the task's workspace to its end or until `context.cancel` fires. It may be run again after a
     /// crash.
-    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence>;
+    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, VerifyEvidence>;
 }
 
 /// Ends the processes that drivers of a task before this epoch left behind, and returns how many there were. Called right after
@@ -412,9 +415,9 @@ pub trait Verifier: Send + Sync {
 pub type LeftoverSweep = fn(task: &TaskId, epoch: u64) -> u32;
 
 /// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
-pub trait Worktrees: Send + Sync {
+pub trait WorktreeSource: Send + Sync {
     /// Makes the copy of the workspace as it is now. Of a task that has one already, that one.
-    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<Worktree>>;
+    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<TaskWorktree>>;
 
     /// Writes down what is different in there now, so that it survives the process, and names the files. Before the task
     /// has ended.
@@ -426,7 +429,7 @@ pub trait Worktrees: Send + Sync {
 
 /// A copy of a workspace, and what works in it.
 #[derive(Clone)]
-pub struct Worktree {
+pub struct TaskWorktree {
     pub workspace: String,
     /// Directory-bound tools of the session, bound to this worktree.
     pub tools: Vec<Arc<dyn Tool>>,
@@ -437,26 +440,26 @@ pub struct Worktree {
 /// process on the same store. The rules are those of `posse_core::approval`, applied inside one transaction, so that of
 /// several answers one counts. Time is passed in.
 pub trait ApprovalStore: Send + Sync {
-    /// Parks a call. One that was parked before keeps its place and its answer, as `Parked::park_again` says;
+    /// Parks a call. One that was parked before keeps its place and its answer, as `ParkedCall::park_again` says;
     /// `APPROVAL_MISMATCH` if it was another call then.
-    fn park(&self, request: approval::Request) -> BoxFuture<'_, Result<Parked>>;
+    fn park(&self, request: approval::ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>>;
 
     /// `APPROVAL_CLOSED` if somebody was faster or its task has ended, `APPROVAL_MISMATCH` if `hash` is of something else.
     fn answer<'a>(
         &'a self,
         id: &'a str,
         hash: &'a str,
-        answer: approval::Answer,
-    ) -> BoxFuture<'a, Result<Parked>>;
+        answer: approval::ApprovalAnswer,
+    ) -> BoxFuture<'a, Result<ParkedCall>>;
 
     /// Closes the open questions of a task that no longer waits for answers.
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>>;
 
     /// `APPROVAL_NOT_FOUND` if there is none.
-    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>>;
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>>;
 
     /// Oldest first.
-    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>>;
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>>;
 }
 
 /// Filter for approvals.
@@ -526,7 +529,7 @@ pub trait Store: ContextStore + ApprovalStore {
     /// Everybody's, oldest first.
     fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>>;
 
-    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>>;
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<WriteState>>;
 
     /// Notes that a task starts a process which may write these places. Nothing stands in its way; leases that are given from
     /// now on are newer than it. Fails with `OWNER_LOST` if `epoch` is no longer the task's. It is over with `end_command`, with the
@@ -535,14 +538,14 @@ pub trait Store: ContextStore + ApprovalStore {
         &'a self,
         task: &'a TaskId,
         epoch: u64,
-        places: Places,
+        places: WritePaths,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<u64>>;
 
     fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>>;
 
     /// Everybody's, oldest first.
-    fn commands(&self) -> BoxFuture<'_, Result<Vec<Command>>>;
+    fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>>;
 
     /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;
@@ -563,7 +566,7 @@ pub trait Store: ContextStore + ApprovalStore {
             let mut total = self.task(task).await?.total();
             let mut parents = vec![task.clone()];
             while let Some(parent) = parents.pop() {
-                for child in self.find_tasks(TaskQuery::of(Which::ChildrenOf(parent))).await? {
+                for child in self.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent))).await? {
                     total.add(&child.total());
                     parents.push(child.id);
                 }
@@ -576,27 +579,27 @@ pub trait Store: ContextStore + ApprovalStore {
 /// Filter for tasks; all given parts must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskQuery {
-    pub of: Which,
+    pub of: TaskFilter,
     pub status: Option<String>,
     pub limit: u32,
 }
 
 impl Default for TaskQuery {
     fn default() -> Self {
-        Self { of: Which::All, status: None, limit: u32::MAX }
+        Self { of: TaskFilter::All, status: None, limit: u32::MAX }
     }
 }
 
 impl TaskQuery {
     /// Creates a query without further restrictions.
-    pub fn of(of: Which) -> Self {
+    pub fn of(of: TaskFilter) -> Self {
         Self { of, ..Self::default() }
     }
 }
 
 /// Groups of tasks to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum TaskFilter {
     All,
     /// A session's own task and everything below it.
     Session(String),
@@ -607,15 +610,15 @@ pub enum Which {
     Short(String),
 }
 
-impl Which {
+impl TaskFilter {
     /// Tells whether the row matches.
     pub fn fits(&self, row: &TaskRow) -> bool {
         match self {
-            Which::All => true,
-            Which::Session(session) => row.id.session() == session,
-            Which::ChildrenOf(parent) => row.parent.as_ref() == Some(parent),
-            Which::Prefix(prefix) => row.id.as_str().starts_with(prefix),
-            Which::Short(short) => row.id.short() == short,
+            TaskFilter::All => true,
+            TaskFilter::Session(session) => row.id.session() == session,
+            TaskFilter::ChildrenOf(parent) => row.parent.as_ref() == Some(parent),
+            TaskFilter::Prefix(prefix) => row.id.as_str().starts_with(prefix),
+            TaskFilter::Short(short) => row.id.short() == short,
         }
     }
 }
@@ -635,7 +638,7 @@ pub struct NewTask {
 /// A request for a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRequest {
-    pub places: Places,
+    pub places: WritePaths,
     /// Leases, by their tokens, whose holders are dead: they end if they stand in the way.
     pub dead: Vec<u64>,
     /// A holder that was not heard of for longer than this loses its lease if it stands in the way.
@@ -677,11 +680,11 @@ pub struct TaskRow {
     pub cost_micros: u64,
     /// Tokens whose price is not known.
     pub unpriced_tokens: u64,
-    /// How far its result has reached a host; an orchestrator's journal says it for its own tasks.
+    /// Delivery of the result to a host; an orchestrator's journal records it for its own tasks.
     pub delivery: ResultDelivery,
 }
 
-/// How far the result of a task has reached whoever delegated it.
+/// Delivery state of a task's result to its parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ResultDelivery {
     #[default]
@@ -695,7 +698,7 @@ pub enum ResultDelivery {
 }
 
 impl ResultDelivery {
-    /// What holds after a request for `next`.
+    /// Returns the state after a request for `next`.
     pub fn raised_to(&self, next: &Self) -> Self {
         match self {
             Self::Collected { .. } => self.clone(),
@@ -782,32 +785,36 @@ pub trait ContextStore: Send + Sync {
     fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
 
     /// Makes one change, whole or not at all. A request that was made before is not made again: it gets the same answer.
-    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>>;
+    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<ChangeResult>>;
 
     /// Lists the keys of a session without their values.
-    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>>;
+    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<ValueHead>>>;
 
     /// The values of these keys as of one instant, in the order asked for; keys that do not exist are left out.
     fn context_values<'a>(
         &'a self,
         session: &'a str,
-        keys: &'a [Key],
+        keys: &'a [ContextKey],
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<Entry>>>;
+    ) -> BoxFuture<'a, Result<Vec<ContextEntry>>>;
 
     /// The newest `limit` lines of a key's history, newest first. The values of the last `HISTORY_MAX` are kept.
     fn context_history<'a>(
         &'a self,
         session: &'a str,
-        key: &'a Key,
+        key: &'a ContextKey,
         limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<Past>>>;
+    ) -> BoxFuture<'a, Result<Vec<HistoryLine>>>;
 
     /// Oldest first.
-    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>>;
+    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<ContextSnapshot>>>;
 
     /// Returns the entries of a snapshot; fails with `KEY_NOT_FOUND`.
-    fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>>;
+    fn snapshot<'a>(
+        &'a self,
+        session: &'a str,
+        label: &'a SnapshotLabel,
+    ) -> BoxFuture<'a, Result<Vec<ContextEntry>>>;
 }
 
 /// A requested change of a session's context.
@@ -818,7 +825,7 @@ pub struct ChangeRequest {
     pub participant: String,
     /// The same for every attempt at this change, in any process.
     pub idempotency_key: Option<String>,
-    pub change: Change,
+    pub change: ContextChange,
     pub now_ms: u64,
 }
 
@@ -843,12 +850,12 @@ pub trait Observer: Send + Sync {
     fn event(&self, task: &TaskId, event: &Event);
     fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
     /// Receives the full text right before the event it belongs to.
-    fn payload(&self, _task: &TaskId, _payload: Payload<'_>) {}
+    fn payload(&self, _task: &TaskId, _payload: ObservedPayload<'_>) {}
 }
 
 /// Full texts of a run, for observers that are allowed to record them.
 #[derive(Debug, Clone, Copy)]
-pub enum Payload<'a> {
+pub enum ObservedPayload<'a> {
     /// A task begins, or goes on.
     Start(&'a TaskStart),
     /// A person, or the task that delegated, says something more.

@@ -1,7 +1,7 @@
 //! From a definition to an agent that can run here: its models are found, its tools exist.
 
 use posse_core::agent::Agent;
-use posse_core::definition::{Definition, Models as Found, OnUnknownModel, Scope};
+use posse_core::definition::{Definition, DefinitionScope, ModelChoices as Found, OnUnknownModel};
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
 use posse_core::task::LoweredBound;
@@ -9,13 +9,13 @@ use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
-use crate::ports::Models;
+use crate::ports::ModelResolver;
 
 /// The agent as `base`, whoever delegates, can have it, and what had to be done differently from what was asked.
 pub fn resolve(
     definition: &Definition,
     base: &Agent,
-    models: &dyn Models,
+    models: &dyn ModelResolver,
     tools: &[&str],
 ) -> Result<(Agent, Vec<String>)> {
     let mut notes = Vec::new();
@@ -50,7 +50,7 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
     let patterns = definition.rights.tools.as_deref().unwrap_or_default();
     // Built-in agents use what the session offers; whether it offers shared context is the operator's choice.
     let is_choice = |pattern: &ToolPattern| {
-        definition.origin.scope == Scope::BuiltIn && SESSION_TOOLS.contains(&pattern.name())
+        definition.origin.scope == DefinitionScope::BuiltIn && SESSION_TOOLS.contains(&pattern.name())
     };
     let exists = |pattern: &ToolPattern| tools.iter().any(|tool| pattern.names(tool)) || is_choice(pattern);
     let missing: Vec<String> =
@@ -71,7 +71,7 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
 fn find_models(
     definition: &Definition,
     base: &Agent,
-    models: &dyn Models,
+    models: &dyn ModelResolver,
     notes: &mut Vec<String>,
 ) -> Result<Found> {
     let (mut usable, mut why) = (Vec::new(), None);
@@ -82,8 +82,10 @@ fn find_models(
         }
     }
     let on_unknown = match definition.origin.scope {
-        Scope::Session => OnUnknownModel::Error,
-        Scope::Project { .. } | Scope::User | Scope::BuiltIn => models.on_unknown_model(),
+        DefinitionScope::Session => OnUnknownModel::Error,
+        DefinitionScope::Project { .. } | DefinitionScope::User | DefinitionScope::BuiltIn => {
+            models.on_unknown_model()
+        }
     };
     let own = |first: String, others: std::vec::IntoIter<String>| {
         let others: Vec<String> = others.collect();

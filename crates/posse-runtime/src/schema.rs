@@ -10,9 +10,9 @@ use serde_json::Value;
 const ERRORS_SHOWN: usize = 5;
 const ERROR_BYTES_MAX: usize = 300;
 
-pub(crate) struct Schema(jsonschema::Validator);
+pub(crate) struct OutputSchema(jsonschema::Validator);
 
-impl Schema {
+impl OutputSchema {
     /// The error says what is wrong with the schema itself.
     pub fn parse(text: &str) -> Result<Self, String> {
         let schema: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
@@ -44,7 +44,7 @@ impl Schema {
 /// A task whose answer can never satisfy its schema is not begun.
 pub(crate) fn check_settings(settings: &ModelSettings) -> Result<()> {
     let Some(schema) = &settings.output_schema else { return Ok(()) };
-    let Err(why) = Schema::parse(schema) else { return Ok(()) };
+    let Err(why) = OutputSchema::parse(schema) else { return Ok(()) };
     Err(Error::new(ErrorCode::InvalidRequest, localized!("output-schema-invalid", why))
         .hint(localized!("output-schema-invalid-hint")))
 }

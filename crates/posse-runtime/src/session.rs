@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
-use posse_core::budget::{Amount, Caps};
+use posse_core::board::{Admission, BoardLimits, BoardMove, CancelOutcome, OnLimit};
+use posse_core::budget::{Amount, BudgetCaps};
 use posse_core::definition::{Definition, Format, Isolation, TOOLS, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
@@ -34,35 +34,35 @@ use posse_core::outcome::{Outcome, StopReason};
 use posse_core::provenance::{RULE, is_foreign};
 use posse_core::task::{NO_CONTEXT, TaskRequest};
 use posse_core::text::estimate_tokens;
-use posse_core::tool::{DELEGATION, Effect};
+use posse_core::tool::{DELEGATION, ToolEffect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
-use crate::budget::Account;
+use crate::budget::TaskAccount;
 use crate::context::now_ms;
-use crate::driver::{self, Beginning, Onward, Ports, Stop};
-use crate::inbox::Inbox;
-use crate::leases::{Holders, LOOK, own_places, places_of};
+use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
+use crate::inbox::TaskInbox;
+use crate::leases::{HolderLiveness, LOOK, own_places, places_of};
 use crate::observe::Observers;
-use crate::panics::Contained;
-use crate::ports::{Agents, Models, Store, TaskRow, Verifier, Worktree, Worktrees};
+use crate::panics::PanicGuard;
+use crate::ports::{AgentLookup, ModelResolver, Store, TaskRow, TaskWorktree, Verifier, WorktreeSource};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
-use agents::Defined;
-use facades::{Facade, Facades, Investigations, guidance};
-use family::{Family, Parent};
-pub use host::{Hosted, HostedTask};
+use agents::DefinedAgent;
+use facades::{Facade, InvestigationCounter, SessionFacades, guidance};
+use family::{ChildTasks, ParentTask};
+pub use host::{HostSession, HostedTask};
 use numbers::TaskNumbers;
 pub use subagent::wire_error;
-use task::{Begin, Stage, Task, outcome_of};
+use task::{LiveTask, StartMode, TaskStage, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
 
 /// Limits of a session unless somebody says otherwise: five running tasks of one parent (seed specification §4.3), and so
 /// many open ones that only a model that spawns in a loop meets the limit.
-pub const RULES: Rules = Rules { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
+pub const RULES: BoardLimits = BoardLimits { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
 
 /// Running tasks of a whole session in which agents delegate too: recursion must not multiply what one parent may have.
 const TREE_RUNNING_MAX: usize = 64;
@@ -87,24 +87,24 @@ pub struct SessionConfig {
     pub lives: fn(&TaskRow) -> bool,
     pub workspace: String,
     pub store: Arc<dyn Store>,
-    pub models: Arc<dyn Models>,
+    pub models: Arc<dyn ModelResolver>,
     pub tools: Toolbox,
     pub observers: Observers,
-    pub agents: Arc<dyn Agents>,
+    pub agents: Arc<dyn AgentLookup>,
     /// The operator's grant to this session.
     pub grant: Grant,
-    pub caps: Caps,
+    pub caps: BudgetCaps,
     /// Limits on the tasks of each parent.
-    pub rules: Rules,
-    pub stop: Stop,
+    pub rules: BoardLimits,
+    pub stop: StopTokens,
     /// Runs the commands that check results. Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
     /// With which tools its tasks delegate.
-    pub facades: Facades,
+    pub facades: SessionFacades,
     /// A holder of write leases that was silent for longer than this may lose them.
     pub lease_ms: u64,
     /// Without one, no task can work apart from others.
-    pub worktrees: Option<Arc<dyn Worktrees>>,
+    pub worktrees: Option<Arc<dyn WorktreeSource>>,
     /// If its workspace is the worktree of its own task: what that was made of.
     pub apart_from: Option<String>,
 }
@@ -115,31 +115,31 @@ pub struct Session {
     id: String,
     owner: String,
     lives: fn(&TaskRow) -> bool,
-    holders: Holders,
-    worktrees: Option<Arc<dyn Worktrees>>,
+    holders: HolderLiveness,
+    worktrees: Option<Arc<dyn WorktreeSource>>,
     apart_from: Option<String>,
     workspace: String,
     store: Arc<dyn Store>,
-    models: Arc<dyn Models>,
+    models: Arc<dyn ModelResolver>,
     /// Tools of the session's own task; its children can also ask it questions.
     tools: Toolbox,
     children_tools: Toolbox,
     observers: Observers,
     grant: Grant,
-    caps: Caps,
-    budget: Arc<Account>,
-    rules: Rules,
-    stop: Stop,
+    caps: BudgetCaps,
+    budget: Arc<TaskAccount>,
+    rules: BoardLimits,
+    stop: StopTokens,
     verifier: Option<Arc<dyn Verifier>>,
-    facades: Facades,
-    investigations: Investigations,
-    agents: Arc<dyn Agents>,
+    facades: SessionFacades,
+    investigations: InvestigationCounter,
+    agents: Arc<dyn AgentLookup>,
     /// Made while the session runs.
-    defined: Mutex<BTreeMap<AgentName, Defined>>,
+    defined: Mutex<BTreeMap<AgentName, DefinedAgent>>,
     numbers: TaskNumbers,
     /// The session has let go of its tasks and adopts nothing any more.
     leaving: AtomicBool,
-    families: Mutex<HashMap<TaskId, Arc<Family>>>,
+    families: Mutex<HashMap<TaskId, Arc<ChildTasks>>>,
 }
 
 impl Session {
@@ -161,7 +161,7 @@ impl Session {
                 id: config.id,
                 owner: config.owner,
                 lives: config.lives,
-                holders: Holders { lives: config.lives, silence_ms_max: config.lease_ms },
+                holders: HolderLiveness { lives: config.lives, silence_ms_max: config.lease_ms },
                 worktrees: config.worktrees,
                 apart_from: config.apart_from,
                 workspace: config.workspace,
@@ -172,12 +172,12 @@ impl Session {
                 observers: config.observers,
                 grant: config.grant,
                 caps: config.caps,
-                budget: Arc::new(Account::root(config.caps)),
+                budget: Arc::new(TaskAccount::root(config.caps)),
                 rules: config.rules,
                 stop: config.stop,
                 verifier: config.verifier,
                 facades: config.facades,
-                investigations: Investigations::default(),
+                investigations: InvestigationCounter::default(),
                 agents: config.agents,
                 defined: Mutex::default(),
                 numbers: TaskNumbers::default(),
@@ -274,21 +274,21 @@ impl Session {
 
     /// Returns the delegation guidance for the system prompt; `None` for agents that cannot delegate.
     fn guidance(&self, grant: &Grant) -> Option<String> {
-        let delegates = grant.depth() > 0 && grant.offers(DELEGATION, Effect::Idempotent);
+        let delegates = grant.depth() > 0 && grant.offers(DELEGATION, ToolEffect::Idempotent);
         let effects = self.tools.effects();
         let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
         let guidance = delegates.then(|| guidance(&self.facades, &self.agents.list(), &has))?;
         (!guidance.is_empty()).then_some(guidance)
     }
 
-    /// Whether a task with this grant can read and write the session's shared context.
+    /// Tells whether a task with this grant can read and write the session's shared context.
     fn shares_context(&self, grant: &Grant) -> bool {
-        self.facades.has(Facade::SharedContext) && grant.offers("shared_context", Effect::Idempotent)
+        self.facades.has(Facade::SharedContext) && grant.offers("shared_context", ToolEffect::Idempotent)
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
     /// the session has them. Whoever calls this has seen to it that nobody else drives the task.
-    pub async fn resume(&self, id: TaskId, onward: Onward) -> Result<Arc<Outcome>> {
+    pub async fn resume(&self, id: TaskId, onward: ResumeMode) -> Result<Arc<Outcome>> {
         let records = self.store.records(&id).await?;
         let mut start = start_of(&records)?;
         start.grant = start.grant.meet(&self.grant);
@@ -298,7 +298,7 @@ impl Session {
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
         self.adopt(&family, &records, &onward).await?;
-        if matches!(onward, Onward::Message(_)) {
+        if matches!(onward, ResumeMode::Message(_)) {
             self.investigations.reset();
         }
         self.heed_cancels().await;
@@ -328,7 +328,7 @@ impl Session {
     }
 
     /// The keys of its shared context and who wrote them last.
-    pub async fn context_keys(&self) -> Result<Vec<posse_core::context::Head>> {
+    pub async fn context_keys(&self) -> Result<Vec<posse_core::context::ValueHead>> {
         self.store.context_keys(&self.id, now_ms()).await
     }
 
@@ -346,7 +346,7 @@ impl Session {
     }
 
     /// Starts a task, or queues it. It is in the store when this returns, and goes on by itself.
-    pub(crate) async fn spawn(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Task>> {
+    pub(crate) async fn spawn(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<LiveTask>> {
         let family = self.family(parent)?;
         if let Some(task) = request.key.as_deref().and_then(|key| family.with_key(key)) {
             return Ok(task);
@@ -358,9 +358,12 @@ impl Session {
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
         start.detached |= family.parent.outside;
-        let (task, Entered { ports, admission, beginning }) = self.enter(&family, Arc::new(start)).await?;
+        let (task, EnteredTask { ports, admission, beginning }) =
+            self.enter(&family, Arc::new(start)).await?;
         match admission {
-            Admission::Start => self.launch(&family, &task, ports, Course::Created(beginning.map(Box::new))),
+            Admission::Start => {
+                self.launch(&family, &task, ports, DriveMode::Created(beginning.map(Box::new)))
+            }
             Admission::Queued | Admission::Waiting => {}
             Admission::Leasing => self.lease_later(&family, &task),
             Admission::Dependency => {
@@ -372,7 +375,11 @@ impl Session {
 
     /// Gives a task its number, its place on the board and its row in the store, or nothing of it: a number that came to
     /// nothing is given to the next task.
-    async fn enter(&self, family: &Arc<Family>, start: Arc<TaskStart>) -> Result<(Arc<Task>, Entered)> {
+    async fn enter(
+        &self,
+        family: &Arc<ChildTasks>,
+        start: Arc<TaskStart>,
+    ) -> Result<(Arc<LiveTask>, EnteredTask)> {
         loop {
             let number = self.numbers.take();
             let id = TaskId::child(&self.id, number);
@@ -394,16 +401,16 @@ impl Session {
 
     async fn enter_as(
         &self,
-        family: &Arc<Family>,
+        family: &Arc<ChildTasks>,
         mut start: Arc<TaskStart>,
         id: TaskId,
-    ) -> Result<(Arc<Task>, Entered)> {
+    ) -> Result<(Arc<LiveTask>, EnteredTask)> {
         let place = self.place_of(&id, &start).await?;
         if let Some(place) = &place {
             Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
         }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
+        let task = Arc::new(LiveTask::new(id, start, stop, StartMode::Afresh));
         task.works_in(place);
         match self.bring_in(family, &task).await {
             Ok(entered) => Ok((task, entered)),
@@ -424,7 +431,7 @@ impl Session {
 
     /// Refuses a task if the whole tree has as many as it may have, whoever delegated them. It is never queued: its
     /// parent holds a place while it waits.
-    fn check_tree(&self, family: &Family) -> Result<()> {
+    fn check_tree(&self, family: &ChildTasks) -> Result<()> {
         let taken: usize = self.families().values().map(|family| family.places_taken()).sum();
         if taken <= TREE_RUNNING_MAX || family.parent.grant.depth_max() <= 1 {
             return Ok(());
@@ -434,7 +441,7 @@ impl Session {
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
-    async fn bring_in(&self, family: &Arc<Family>, task: &Arc<Task>) -> Result<Entered> {
+    async fn bring_in(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
         let ports = self.child_ports(&family.parent, task)?;
         let admission = family.admit(task, now_ms())?;
         if let Err(e) = self.check_tree(family) {
@@ -444,13 +451,13 @@ impl Session {
         }
         let (parent, owner) = (Some(family.parent.id.clone()), self.owner.clone());
         let id = task.id.clone();
-        let mut beginning = (admission == Admission::Start).then(|| Beginning::of(&ports, &task.start));
+        let mut beginning = (admission == Admission::Start).then(|| PreparedRun::of(&ports, &task.start));
         let records = match &mut beginning {
             Some(beginning) => beginning.written(&ports, &task.start),
             None => vec![Record::Started(task.start.clone())],
         };
         match driver::create(&*self.store, &self.holders, id, parent, owner, &task.start, records).await {
-            Ok(()) => Ok(Entered { ports, admission, beginning }),
+            Ok(()) => Ok(EnteredTask { ports, admission, beginning }),
             Err(e) => {
                 let moves = family.forget(task, now_ms());
                 self.perform(family, moves).await;
@@ -460,7 +467,7 @@ impl Session {
     }
 
     /// The worktree of a task that works apart from others: made now, or the one it has.
-    async fn place_of(&self, id: &TaskId, start: &TaskStart) -> Result<Option<Worktree>> {
+    async fn place_of(&self, id: &TaskId, start: &TaskStart) -> Result<Option<TaskWorktree>> {
         let Some(origin) = &start.apart_from else { return Ok(None) };
         match &self.worktrees {
             Some(worktrees) => worktrees.open(id, origin).await.map(Some),
@@ -470,7 +477,7 @@ impl Session {
     }
 
     /// Resolves a request for this parent into a task start, without side effects.
-    fn prepare(&self, parent: &Parent, request: TaskRequest) -> Result<TaskStart> {
+    fn prepare(&self, parent: &ParentTask, request: TaskRequest) -> Result<TaskStart> {
         let mut definition = self.find_agent(&request.agent)?;
         // The time in acai's files is a default: a call may say otherwise.
         if definition.origin.format == Format::Acai && request.bounds.wall_ms.is_some() {
@@ -484,7 +491,7 @@ impl Session {
             );
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
-        let Fitted { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
+        let FittedAgent { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
         writing::check(parent, &request.rights)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
@@ -539,7 +546,7 @@ impl Session {
     }
 
     /// The agent that this parent would get for a definition, and what it could do.
-    fn fit(&self, parent: &Parent, definition: &Definition, turns_usual: u32) -> Result<Fitted> {
+    fn fit(&self, parent: &ParentTask, definition: &Definition, turns_usual: u32) -> Result<FittedAgent> {
         let tools: Vec<&str> = self.children_tools.names().collect();
         // What a definition leaves open. The rest of its agent is nobody else's.
         let Agent { name, model, fallback_models, default_model, settings, limits, .. } = &parent.agent;
@@ -558,11 +565,11 @@ impl Session {
         }
         let advice = parent.writing_advice.as_deref();
         notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.children_tools, advice));
-        Ok(Fitted { agent, grant, notes })
+        Ok(FittedAgent { agent, grant, notes })
     }
 
     /// Drives a task that has a place, and sees to what follows from its end.
-    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, course: Course) {
+    fn launch(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, ports: DriverPorts, course: DriveMode) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
@@ -571,16 +578,16 @@ impl Session {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (owner, above) = (session.owner.clone(), family.clone());
             let (claiming, claimed) = (session.clone(), task.clone());
-            let ended = Contained(Box::pin(async move {
+            let ended = PanicGuard(Box::pin(async move {
                 match course {
-                    Course::Created(beginning) => {
+                    DriveMode::Created(beginning) => {
                         let beginning =
-                            beginning.map_or_else(|| Beginning::of(&ports, &start), |beginning| *beginning);
+                            beginning.map_or_else(|| PreparedRun::of(&ports, &start), |beginning| *beginning);
                         driver::run_created(&ports, id, start, beginning).await
                     }
-                    Course::Again => {
+                    DriveMode::Again => {
                         claiming.claim(&claimed).await?;
-                        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+                        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
                         Box::pin(driver::resume(&ports, id, &owner, onward, &above.parent.grant)).await
                     }
                 }
@@ -604,13 +611,13 @@ impl Session {
     }
 
     /// Performs the board's decisions.
-    async fn perform(&self, family: &Arc<Family>, moves: Vec<Move>) {
+    async fn perform(&self, family: &Arc<ChildTasks>, moves: Vec<BoardMove>) {
         for step in moves {
             match step {
-                Move::Start(id) => {
+                BoardMove::Start(id) => {
                     let Ok(task) = family.task(&id) else { continue };
                     // Taken over while it was at work: it did not wait for its place.
-                    if task.progress().stage == Stage::Running {
+                    if task.progress().stage == TaskStage::Running {
                         continue;
                     }
                     match self.child_ports(&family.parent, &task) {
@@ -621,12 +628,12 @@ impl Session {
                         }
                     }
                 }
-                Move::Lease(id) => {
+                BoardMove::Lease(id) => {
                     if let Ok(task) = family.task(&id) {
                         self.lease_later(family, &task);
                     }
                 }
-                Move::Fail { task, because_of } => {
+                BoardMove::Fail { task, because_of } => {
                     if let Ok(task) = family.task(&task) {
                         Box::pin(self.fail_dependant(family, &task, &because_of)).await;
                     }
@@ -636,7 +643,7 @@ impl Session {
     }
 
     /// Waits beside everything else until a task that has not begun can have its write lease; then it may have a place.
-    fn lease_later(&self, family: &Arc<Family>, task: &Arc<Task>) {
+    fn lease_later(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         tokio::spawn(async move {
@@ -666,13 +673,13 @@ impl Session {
         });
     }
 
-    async fn lease_now(&self, task: &Task) -> Result<()> {
+    async fn lease_now(&self, task: &LiveTask) -> Result<()> {
         let Some(places) = places_of(&task.start)? else { return Ok(()) };
         let request = self.holders.request(&*self.store, &task.id, places).await?;
         self.store.lease(&task.id, task.epoch.load(Ordering::Relaxed), request).await.map(drop)
     }
 
-    async fn fail_dependant(&self, family: &Arc<Family>, task: &Arc<Task>, because_of: &str) {
+    async fn fail_dependant(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
         // What it waited for was stopped with the orchestrator, and so is this one.
         let outcome = match family.parent.stop.is_requested() {
             true => Outcome::unstarted(StopReason::Cancelled, fixed!("orchestrator-ended")),
@@ -684,7 +691,7 @@ impl Session {
     }
 
     /// Writes down the end of a task that never began.
-    async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
+    async fn end_unstarted(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, outcome: Outcome) {
         let outcome = Arc::new(outcome);
         let with_parent = outcome.stop == StopReason::Cancelled && family.parent.stop.is_requested();
         let cancelled = with_parent.then_some(Record::Cancelled { elapsed_ms: 0, with_parent });
@@ -700,8 +707,8 @@ impl Session {
 
     /// Children do not outlive the run that could have collected them, unless they are detached. Each is told, waited
     /// for and reported.
-    async fn end_children(&self, family: &Arc<Family>) {
-        let running: Vec<Arc<Task>> =
+    async fn end_children(&self, family: &Arc<ChildTasks>) {
+        let running: Vec<Arc<LiveTask>> =
             family.running().into_iter().filter(|task| !task.start.detached).collect();
         for task in &running {
             let id = task.id.short();
@@ -714,11 +721,11 @@ impl Session {
     }
 
     /// Ends everything that was delegated, also what was detached.
-    async fn end_all(&self, family: &Arc<Family>) {
+    async fn end_all(&self, family: &Arc<ChildTasks>) {
         self.end_these(family, &family.running()).await;
     }
 
-    async fn end_these(&self, family: &Arc<Family>, running: &[Arc<Task>]) {
+    async fn end_these(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
         let all_done = async {
             for task in running {
                 // One that ended meanwhile needs nothing more.
@@ -733,28 +740,33 @@ impl Session {
     }
 
     /// Ends a task: one at work is told to stop now, one that has not begun ends here.
-    pub(crate) async fn cancel(&self, family: &Arc<Family>, id: &str, why: &str) -> Result<(Arc<Task>, Met)> {
+    pub(crate) async fn cancel(
+        &self,
+        family: &Arc<ChildTasks>,
+        id: &str,
+        why: &str,
+    ) -> Result<(Arc<LiveTask>, CancelOutcome)> {
         let (task, met, moves) = family.cancel(id, now_ms())?;
         match met {
-            Met::Running => task.stop.now.cancel(),
-            Met::NotStarted => {
+            CancelOutcome::Running => task.stop.now.cancel(),
+            CancelOutcome::NotStarted => {
                 let outcome = Outcome::unstarted(StopReason::Cancelled, why.to_owned());
                 self.end_unstarted(family, &task, outcome).await;
                 self.perform(family, moves).await;
             }
-            Met::Ended(_) => {}
+            CancelOutcome::Ended(_) => {}
         }
         Ok((task, met))
     }
 
     /// Returns the task table of a parent: the session's own task, or a child that may delegate.
-    pub(crate) fn family(&self, parent: &TaskId) -> Result<Arc<Family>> {
+    pub(crate) fn family(&self, parent: &TaskId) -> Result<Arc<ChildTasks>> {
         if let Some(family) = self.known_family(parent) {
             return Ok(family);
         }
         let nobody = || Error::new(ErrorCode::InvalidRequest, localized!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
-        let parent = Parent {
+        let parent = ParentTask {
             id: task.id.clone(),
             grant: task.start.grant.clone(),
             agent: task.start.agent.clone(),
@@ -766,30 +778,30 @@ impl Session {
             outside: false,
             writing_advice: None,
         };
-        let family = Arc::new(Family::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.rules));
         let family = self.families().entry(task.id.clone()).or_insert(family).clone();
         task.inbox.hear_of(Arc::downgrade(&family) as _);
         Ok(family)
     }
 
     /// Returns the worktree of the task's parent, if it has one.
-    fn place_above(&self, id: &TaskId) -> Option<Worktree> {
+    fn place_above(&self, id: &TaskId) -> Option<TaskWorktree> {
         let families = self.families();
         let family = families.values().find(|family| family.task(id.short()).is_ok())?;
         family.parent.place.clone()
     }
 
-    fn known_family(&self, parent: &TaskId) -> Option<Arc<Family>> {
+    fn known_family(&self, parent: &TaskId) -> Option<Arc<ChildTasks>> {
         self.families().get(parent).cloned()
     }
 
     /// A delegated task of this session, whoever delegated it.
-    pub(crate) fn find_task(&self, id: &TaskId) -> Option<Arc<Task>> {
+    pub(crate) fn find_task(&self, id: &TaskId) -> Option<Arc<LiveTask>> {
         self.families().values().find_map(|family| family.task(id.short()).ok())
     }
 
-    fn lead(&self, id: &TaskId, start: &TaskStart, ports: &Ports) -> Arc<Family> {
-        let parent = Parent {
+    fn lead(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
+        let parent = ParentTask {
             id: id.clone(),
             grant: start.grant.clone(),
             agent: start.agent.clone(),
@@ -801,7 +813,7 @@ impl Session {
             outside: false,
             writing_advice: None,
         };
-        let family = Arc::new(Family::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.rules));
         ports.inbox.hear_of(Arc::downgrade(&family) as _);
         self.families().insert(id.clone(), family.clone());
         family
@@ -817,14 +829,22 @@ impl Session {
         }
     }
 
-    fn root_ports(&self, start: &TaskStart) -> Result<Ports> {
-        let budget = self.account(&self.budget, Caps::default())?;
+    fn root_ports(&self, start: &TaskStart) -> Result<DriverPorts> {
+        let budget = self.account(&self.budget, BudgetCaps::default())?;
         // Of its own: what is detached from it goes on when somebody cancels it.
         let (stop, observers) = (self.stop.child(), self.observers.clone());
-        self.ports(&start.agent, Caps::default(), budget, Tools::Own, stop, observers, Inbox::default())
+        self.ports(
+            &start.agent,
+            BudgetCaps::default(),
+            budget,
+            ToolSet::Own,
+            stop,
+            observers,
+            TaskInbox::default(),
+        )
     }
 
-    fn child_ports(&self, parent: &Parent, task: &Arc<Task>) -> Result<Ports> {
+    fn child_ports(&self, parent: &ParentTask, task: &Arc<LiveTask>) -> Result<DriverPorts> {
         let budget = match task.budget() {
             Some(reserved) => reserved,
             None => self.account(&parent.budget, task.start.caps)?,
@@ -835,7 +855,7 @@ impl Session {
             &task.start.agent,
             task.start.caps,
             budget,
-            Tools::OfChildren,
+            ToolSet::OfChildren,
             stop,
             observers,
             task.inbox.clone(),
@@ -847,7 +867,7 @@ impl Session {
         Ok(ports)
     }
 
-    fn account(&self, parent: &Account, caps: Caps) -> Result<Arc<Account>> {
+    fn account(&self, parent: &TaskAccount, caps: BudgetCaps) -> Result<Arc<TaskAccount>> {
         let account = parent.child(caps);
         account.map(Arc::new).map_err(|shortfall| {
             Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()).hint(fixed!("reservation-hint"))
@@ -858,13 +878,13 @@ impl Session {
     fn ports(
         &self,
         agent: &Agent,
-        caps: Caps,
-        budget: Arc<Account>,
-        tools: Tools,
-        stop: Stop,
+        caps: BudgetCaps,
+        budget: Arc<TaskAccount>,
+        tools: ToolSet,
+        stop: StopTokens,
         observers: Observers,
-        inbox: Inbox,
-    ) -> Result<Ports> {
+        inbox: TaskInbox,
+    ) -> Result<DriverPorts> {
         let model = self.models.open(agent)?;
         if self.caps.cost_micros.or(caps.cost_micros).is_some()
             && let Some(unpriced) = model.tariff.unpriced(&agent.model)
@@ -873,51 +893,51 @@ impl Session {
             return Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("price-unknown-hint")));
         }
         let tools = match tools {
-            Tools::Own => self.tools.clone(),
-            Tools::OfChildren => self.children_tools.clone(),
+            ToolSet::Own => self.tools.clone(),
+            ToolSet::OfChildren => self.children_tools.clone(),
         };
         let (store, verifier) = (self.store.clone(), self.verifier.clone());
         let (holders, worktrees) = (self.holders, self.worktrees.clone());
-        Ok(Ports { model, tools, store, observers, budget, stop, inbox, verifier, holders, worktrees })
+        Ok(DriverPorts { model, tools, store, observers, budget, stop, inbox, verifier, holders, worktrees })
     }
 
-    fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Family>>> {
+    fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<ChildTasks>>> {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A task that has its row in the store.
-struct Entered {
-    ports: Ports,
+struct EnteredTask {
+    ports: DriverPorts,
     admission: Admission,
     /// The prepared run, for a task that starts at once.
-    beginning: Option<Beginning>,
+    beginning: Option<PreparedRun>,
 }
 
 /// Ways to drive an admitted task.
-enum Course {
+enum DriveMode {
     /// It was created by this process: right before, with its first request, or earlier.
-    Created(Option<Box<Beginning>>),
+    Created(Option<Box<PreparedRun>>),
     Again,
 }
 
-impl From<Begin> for Course {
-    fn from(begin: Begin) -> Self {
+impl From<StartMode> for DriveMode {
+    fn from(begin: StartMode) -> Self {
         match begin {
-            Begin::Afresh => Course::Created(None),
-            Begin::Again => Course::Again,
+            StartMode::Afresh => DriveMode::Created(None),
+            StartMode::Again => DriveMode::Again,
         }
     }
 }
 
-struct Fitted {
+struct FittedAgent {
     agent: Agent,
     grant: Grant,
     /// Deviations from the definition.
     notes: Vec<String>,
 }
 
-enum Tools {
+enum ToolSet {
     Own,
     OfChildren,
 }

@@ -8,47 +8,47 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
-use posse_core::approval::{DIFF, Policy};
+use posse_core::approval::{ApprovalPolicy, DIFF};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::redact::Redactor;
-use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
+use posse_core::redact::SecretRedactor;
+use posse_core::tool::{DELEGATION, ToolEffect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 use serde_json::Value;
 
-use self::plain::Plain;
-use crate::panics::Contained;
-use crate::ports::{Approver, LeftoverSweep, Proposal, Tool, ToolInput, ToolOutput};
-use crate::schema::Schema;
+use self::plain::PlainSchema;
+use crate::panics::PanicGuard;
+use crate::ports::{Approver, CallProposal, LeftoverSweep, Tool, ToolInput, ToolOutput};
+use crate::schema::OutputSchema;
 
 /// The tools of a run, with policy and redaction.
 #[derive(Clone, Default)]
 pub struct Toolbox {
     /// By canonical name. Only delegation has more than one door.
-    entries: Arc<BTreeMap<String, Vec<Entry>>>,
+    entries: Arc<BTreeMap<String, Vec<ToolEntry>>>,
     /// By the same names.
-    effects: Arc<BTreeMap<String, Effect>>,
+    effects: Arc<BTreeMap<String, ToolEffect>>,
     /// Grant that decides which tools are shown, if not the task's own.
     shown: Option<Arc<Grant>>,
     approver: Option<Arc<dyn Approver>>,
     /// Removes secrets from results before anybody sees them.
-    redactor: Arc<Redactor>,
+    redactor: Arc<SecretRedactor>,
     /// Policy for calls that need an approval when there is no approver.
-    policy: Arc<Policy>,
+    policy: Arc<ApprovalPolicy>,
     /// Ends what tools of a dead driver left running.
     sweep: Option<LeftoverSweep>,
 }
 
-struct Entry {
+struct ToolEntry {
     tool: Arc<dyn Tool>,
     /// Read when the tool is first called: most tools of a session never are.
-    plain: OnceLock<Option<Plain>>,
+    plain: OnceLock<Option<PlainSchema>>,
     /// Compiled when arguments come that do not plainly fit.
-    schema: OnceLock<Option<Schema>>,
+    schema: OnceLock<Option<OutputSchema>>,
 }
 
-pub(crate) enum Answer {
+pub(crate) enum ToolAnswer {
     Ran(ToolOutput),
     /// The arguments do not satisfy the schema; nothing was run.
     Mistake(String),
@@ -57,7 +57,7 @@ pub(crate) enum Answer {
 impl Toolbox {
     /// Creates a toolbox; fails on two tools of one name.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
-        let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+        let mut entries: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
         for tool in tools {
             let name = canonical(&tool.spec().name).into_owned();
             let doors = entries.entry(name.clone()).or_default();
@@ -66,7 +66,7 @@ impl Toolbox {
                 return Err(Error::new(ErrorCode::DuplicateTool, localized!("tool-twice", own))
                     .hint(localized!("tool-twice-hint")));
             }
-            doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
+            doors.push(ToolEntry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
         let effects = Arc::new(effects_of(&entries));
         Ok(Self { entries: Arc::new(entries), effects, ..Self::default() })
@@ -109,16 +109,16 @@ impl Toolbox {
     }
 
     /// The same tools, where results are shown as this one leaves them. Without it, keys are taken out by their shape.
-    pub fn redacted_by(&self, redactor: Redactor) -> Self {
+    pub fn redacted_by(&self, redactor: SecretRedactor) -> Self {
         Self { redactor: Arc::new(redactor), ..self.clone() }
     }
 
-    pub(crate) fn redactor(&self) -> &Redactor {
+    pub(crate) fn redactor(&self) -> &SecretRedactor {
         &self.redactor
     }
 
     /// The same tools, where this is what becomes of calls that a person has to be asked about.
-    pub fn with_approvals(&self, policy: Policy) -> Self {
+    pub fn with_approvals(&self, policy: ApprovalPolicy) -> Self {
         Self { policy: Arc::new(policy), ..self.clone() }
     }
 
@@ -139,17 +139,17 @@ impl Toolbox {
         self.approver.as_ref()
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
+    pub(crate) fn policy(&self) -> &ApprovalPolicy {
         &self.policy
     }
 
     /// Returns the tool's preview of a call; fails if the call cannot be made.
-    pub(crate) fn propose(&self, name: &str, input: &ToolInput<'_>) -> Result<Proposal, Answer> {
-        let Some(entry) = self.find(name) else { return Ok(Proposal::default()) };
+    pub(crate) fn propose(&self, name: &str, input: &ToolInput<'_>) -> Result<CallProposal, ToolAnswer> {
+        let Some(entry) = self.find(name) else { return Ok(CallProposal::default()) };
         if let Some(complaint) = entry.complaint(input.arguments) {
-            return Err(Answer::Mistake(complaint));
+            return Err(ToolAnswer::Mistake(complaint));
         }
-        let mut proposal = entry.tool.propose(input).map_err(Answer::Ran)?;
+        let mut proposal = entry.tool.propose(input).map_err(ToolAnswer::Ran)?;
         // What is asked is kept in the store. Without the diff, the arguments are shown as they are.
         let is_secret = |shown: &Value| {
             shown[DIFF].as_str().is_some_and(|diff| matches!(self.redactor.redact(diff), Cow::Owned(_)))
@@ -169,7 +169,7 @@ impl Toolbox {
     }
 
     /// Returns the declared effect of each tool.
-    pub fn effects(&self) -> Arc<BTreeMap<String, Effect>> {
+    pub fn effects(&self) -> Arc<BTreeMap<String, ToolEffect>> {
         self.effects.clone()
     }
 
@@ -187,16 +187,16 @@ impl Toolbox {
         specs.filter(|spec| grant.offers(&canonical(&spec.name), spec.effect)).cloned().collect()
     }
 
-    pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> Answer {
+    pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> ToolAnswer {
         let Some(entry) = self.find(name) else {
-            return Answer::Mistake(localized!("tool-not-there", unknown = name).english().to_owned());
+            return ToolAnswer::Mistake(localized!("tool-not-there", unknown = name).english().to_owned());
         };
         if let Some(complaint) = entry.complaint(input.arguments) {
-            return Answer::Mistake(complaint);
+            return ToolAnswer::Mistake(complaint);
         }
-        match Contained(entry.tool.call(input)).await {
-            Ok(output) => Answer::Ran(self.without_keys(output)),
-            Err(panic) => Answer::Ran(ToolOutput::cut_off(fixed!("tool-crashed", name, panic))),
+        match PanicGuard(entry.tool.call(input)).await {
+            Ok(output) => ToolAnswer::Ran(self.without_keys(output)),
+            Err(panic) => ToolAnswer::Ran(ToolOutput::cut_off(fixed!("tool-crashed", name, panic))),
         }
     }
 
@@ -209,7 +209,7 @@ impl Toolbox {
     }
 
     /// The tool of this very name, or the first that the name stands for.
-    fn find(&self, name: &str) -> Option<&Entry> {
+    fn find(&self, name: &str) -> Option<&ToolEntry> {
         let doors = self.entries.get(canonical(name).as_ref())?;
         let own = own_name(name);
         doors.iter().find(|door| door.own_name() == own).or_else(|| doors.first())
@@ -217,13 +217,13 @@ impl Toolbox {
 }
 
 /// Collects the effects; of several tools under one right, the most careful counts.
-fn effects_of(entries: &BTreeMap<String, Vec<Entry>>) -> BTreeMap<String, Effect> {
-    let most_careful = |doors: &[Entry]| doors.iter().map(|door| door.tool.spec().effect).max();
+fn effects_of(entries: &BTreeMap<String, Vec<ToolEntry>>) -> BTreeMap<String, ToolEffect> {
+    let most_careful = |doors: &[ToolEntry]| doors.iter().map(|door| door.tool.spec().effect).max();
     let known = entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
     known.collect()
 }
 
-impl Entry {
+impl ToolEntry {
     fn own_name(&self) -> Cow<'_, str> {
         own_name(&self.tool.spec().name)
     }
@@ -233,7 +233,7 @@ impl Entry {
         if self.tool.checks_arguments() {
             return None;
         }
-        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
+        let plain = self.plain.get_or_init(|| PlainSchema::of(&self.schema()?));
         if plain.as_ref().is_some_and(|plain| plain.surely_fits(arguments)) {
             return None;
         }
@@ -241,7 +241,7 @@ impl Entry {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
         };
-        let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
+        let schema = self.schema.get_or_init(|| OutputSchema::parse(&self.tool.spec().input_schema).ok());
         let Some(schema) = schema else {
             return Some(fixed!("tool-schema-broken"));
         };

@@ -3,41 +3,47 @@
 
 use std::path::Path;
 
-use posse_core::approval::{Answer, Parked, Request, closed_with_task};
+use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
 use posse_core::id::TaskId;
 use posse_core::{Error, Result};
 use posse_runtime::ports::{ApprovalQuery, unknown_approval};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, StoreFault};
 
 /// An operation on approvals.
-pub(crate) enum Act {
-    Park(Request),
-    Answer { id: String, hash: String, answer: Answer },
+pub(crate) enum ApprovalAct {
+    Park(ApprovalRequest),
+    Answer { id: String, hash: String, answer: ApprovalAnswer },
     Close { task: TaskId, why: String },
 }
 
 /// Performs the operation; returns the parked call, or `None` for operations on several.
-pub(crate) fn write(connection: &Connection, act: &Act) -> rusqlite::Result<Result<Option<Parked>, Fault>> {
+pub(crate) fn write(
+    connection: &Connection,
+    act: &ApprovalAct,
+) -> rusqlite::Result<Result<Option<ParkedCall>, StoreFault>> {
     match act {
-        Act::Park(request) => park(connection, request).map(|parked| parked.map(Some)),
-        Act::Answer { id, hash, answer: given } => {
+        ApprovalAct::Park(request) => park(connection, request).map(|parked| parked.map(Some)),
+        ApprovalAct::Answer { id, hash, answer: given } => {
             answer(connection, id, hash, given).map(|parked| parked.map(Some))
         }
-        Act::Close { task, why } => close(connection, task, why).map(|closed| closed.map(|()| None)),
+        ApprovalAct::Close { task, why } => close(connection, task, why).map(|closed| closed.map(|()| None)),
     }
 }
 
-fn park(connection: &Connection, request: &Request) -> rusqlite::Result<Result<Parked, Fault>> {
+fn park(
+    connection: &Connection,
+    request: &ApprovalRequest,
+) -> rusqlite::Result<Result<ParkedCall, StoreFault>> {
     let (task, call) = (request.task.as_str(), request.key.to_string());
     let held: Option<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND call = ?2")?
         .query_row(params![task, call], |row| row.get(0))
         .optional()?;
     if let Some(held) = held {
-        let parked = Parked::decode(&held).and_then(|held| held.park_again(request.clone()));
+        let parked = ParkedCall::decode(&held).and_then(|held| held.park_again(request.clone()));
         return match parked {
             Ok(parked) => update(connection, &parked).map(|()| Ok(parked)),
             Err(e) => Ok(Err(e.into())),
@@ -48,7 +54,7 @@ fn park(connection: &Connection, request: &Request) -> rusqlite::Result<Result<P
             "INSERT INTO approvals (task, call, session, state, standing, payload) VALUES (?1, ?2, ?3, 'open', 0, x'')",
         )?
         .execute(params![task, call, request.task.session()])?;
-    let parked = Parked::new(format!("a{}", connection.last_insert_rowid()), request.clone());
+    let parked = ParkedCall::new(format!("a{}", connection.last_insert_rowid()), request.clone());
     update(connection, &parked)?;
     Ok(Ok(parked))
 }
@@ -57,8 +63,8 @@ fn answer(
     connection: &Connection,
     id: &str,
     hash: &str,
-    answer: &Answer,
-) -> rusqlite::Result<Result<Parked, Fault>> {
+    answer: &ApprovalAnswer,
+) -> rusqlite::Result<Result<ParkedCall, StoreFault>> {
     let held: Option<(Vec<u8>, Option<String>)> = connection
         .prepare_cached(
             "SELECT payload, status FROM approvals LEFT JOIN tasks ON tasks.id = task WHERE approvals.number = ?1",
@@ -66,7 +72,7 @@ fn answer(
         .query_row([number(id)], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((held, status)) = held else { return Ok(Err(unknown_approval(id).into())) };
-    let answered = Parked::decode(&held).and_then(|held| {
+    let answered = ParkedCall::decode(&held).and_then(|held| {
         if held.is_open() && status.as_deref() != Some("running") {
             return Err(closed_with_task(id));
         }
@@ -78,13 +84,13 @@ fn answer(
     }
 }
 
-fn close(connection: &Connection, task: &TaskId, why: &str) -> rusqlite::Result<Result<(), Fault>> {
+fn close(connection: &Connection, task: &TaskId, why: &str) -> rusqlite::Result<Result<(), StoreFault>> {
     let open: Vec<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND state = 'open'")?
         .query_map([task.as_str()], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for held in open {
-        match Parked::decode(&held) {
+        match ParkedCall::decode(&held) {
             Ok(held) => update(connection, &held.close(why))?,
             Err(e) => return Ok(Err(e.into())),
         }
@@ -92,7 +98,7 @@ fn close(connection: &Connection, task: &TaskId, why: &str) -> rusqlite::Result<
     Ok(Ok(()))
 }
 
-fn update(connection: &Connection, parked: &Parked) -> rusqlite::Result<()> {
+fn update(connection: &Connection, parked: &ParkedCall) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE approvals SET state = ?2, standing = ?3, payload = ?4 WHERE number = ?1")?
         .execute(params![number(&parked.id), parked.state.wire(), parked.is_standing(), parked.encode()])
@@ -104,16 +110,16 @@ fn number(id: &str) -> i64 {
     id.strip_prefix('a').and_then(|number| number.parse().ok()).unwrap_or(-1)
 }
 
-pub(crate) fn find(connection: &Connection, path: &Path, id: &str) -> Result<Parked> {
+pub(crate) fn find(connection: &Connection, path: &Path, id: &str) -> Result<ParkedCall> {
     let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
     let held: Option<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")
         .and_then(|mut statement| statement.query_row([number(id)], |row| row.get(0)).optional())
         .map_err(failed)?;
-    Parked::decode(&held.ok_or_else(|| unknown_approval(id))?)
+    ParkedCall::decode(&held.ok_or_else(|| unknown_approval(id))?)
 }
 
-pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) -> Result<Vec<Parked>> {
+pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) -> Result<Vec<ParkedCall>> {
     let (which, parameters): (&str, Vec<Value>) = match query {
         ApprovalQuery::Newest(limit) => (
             "WHERE number IN (SELECT number FROM approvals ORDER BY number DESC LIMIT ?1)",
@@ -136,5 +142,5 @@ pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) 
             statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect()
         })
         .map_err(|e| Error::from(fault::from_sqlite(path, connection, e)))?;
-    held.iter().map(|held| Parked::decode(held)).collect()
+    held.iter().map(|held| ParkedCall::decode(held)).collect()
 }

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use std::slice;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use posse_core::approval::Parked;
-use posse_core::context::Changed;
+use posse_core::approval::ParkedCall;
+use posse_core::context::ChangeResult;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::lease::Places;
+use posse_core::lease::WritePaths;
 use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask, ResultDelivery};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::approvals::{self, Act};
+use crate::approvals::{self, ApprovalAct};
 use crate::context::{self, SessionChange};
-use crate::fault::{self, Fault};
-use crate::journal::{self, Entries, Known, Statements};
+use crate::fault::{self, StoreFault};
+use crate::journal::{self, EncodedRecords, JournalStatements, SequenceCache};
 use crate::leases;
 use crate::open::retry_busy;
 use crate::signed;
@@ -27,29 +27,29 @@ const SILENT_MS_MAX: i64 = 86_400_000;
 
 /// Result of a write job.
 #[derive(Debug, Clone)]
-pub(crate) enum Written {
+pub(crate) enum JobResult {
     Records,
     Epoch(u64),
     /// Fencing token of a lease.
     Token(u64),
     /// A cancel request or a heartbeat was stored.
     Sign,
-    Context(Changed),
+    Context(ChangeResult),
     Session,
     Delivery(ResultDelivery),
-    Approval(Option<Box<Parked>>),
+    Approval(Option<Box<ParkedCall>>),
 }
 
 /// A write job with its records encoded.
-pub(crate) enum Job {
+pub(crate) enum WriteJob {
     Create {
         task: NewTask,
-        entries: Entries,
+        entries: EncodedRecords,
     },
     Append {
         task: TaskId,
         epoch: i64,
-        entries: Entries,
+        entries: EncodedRecords,
     },
     /// `from`: only if it is still at this epoch.
     Claim {
@@ -76,7 +76,7 @@ pub(crate) enum Job {
     BeginCommand {
         task: TaskId,
         epoch: i64,
-        places: Places,
+        places: WritePaths,
         now_ms: u64,
     },
     EndCommand {
@@ -88,7 +88,7 @@ pub(crate) enum Job {
         now_ms: u64,
     },
     Change(Box<ChangeRequest>),
-    Approval(Act),
+    Approval(ApprovalAct),
     Session {
         session: String,
         change: SessionChange,
@@ -96,37 +96,37 @@ pub(crate) enum Job {
     },
 }
 
-impl Job {
+impl WriteJob {
     /// Creates a job that inserts a task.
     pub fn create(task: NewTask) -> Self {
-        let entries = Entries::of(&task.records);
-        Job::Create { task, entries }
+        let entries = EncodedRecords::of(&task.records);
+        WriteJob::Create { task, entries }
     }
 
     /// Creates a job that appends records.
     pub fn append(task: TaskId, epoch: u64, records: &[Record]) -> Self {
-        Job::Append { task, epoch: signed(epoch), entries: Entries::of(records) }
+        WriteJob::Append { task, epoch: signed(epoch), entries: EncodedRecords::of(records) }
     }
 }
 
 /// The connection that writes, and what is known about the work on it.
-pub(crate) struct Committer {
+pub(crate) struct GroupCommitter {
     connection: Connection,
     path: PathBuf,
     busy_max: Duration,
-    known: Known,
+    known: SequenceCache,
     #[cfg(test)]
     commits: usize,
 }
 
-impl Committer {
+impl GroupCommitter {
     /// Creates the committer on the writing connection.
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
         Self {
             connection,
             path,
             busy_max,
-            known: Known::default(),
+            known: SequenceCache::default(),
             #[cfg(test)]
             commits: 0,
         }
@@ -134,7 +134,7 @@ impl Committer {
 
     /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
     /// was written.
-    pub fn commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
+    pub fn commit(&mut self, group: &[WriteJob]) -> Vec<Result<JobResult, StoreFault>> {
         let begun = retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"));
         match begun {
             Ok(()) => self.write_and_commit(group),
@@ -149,7 +149,7 @@ impl Committer {
     }
 
     /// Writes the group inside of an open transaction and commits it.
-    fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
+    fn write_and_commit(&mut self, group: &[WriteJob]) -> Vec<Result<JobResult, StoreFault>> {
         let written = self.write_group(group).and_then(|answers| {
             self.run("COMMIT")?;
             Ok(answers)
@@ -168,7 +168,7 @@ impl Committer {
         written.unwrap_or_else(|fault| vec![Err(fault); group.len()])
     }
 
-    fn write_group(&mut self, group: &[Job]) -> Result<Vec<Result<Written, Fault>>, Fault> {
+    fn write_group(&mut self, group: &[WriteJob]) -> Result<Vec<Result<JobResult, StoreFault>>, StoreFault> {
         let now = now_ms();
         self.known.forget_what_others_changed(&self.connection).map_err(|e| self.failed(e))?;
         // Almost always all of them are written, and then none has to be undone alone.
@@ -185,15 +185,15 @@ impl Committer {
         }
     }
 
-    fn write_together(&mut self, group: &[Job], now: i64) -> Result<Vec<Written>, Fault> {
+    fn write_together(&mut self, group: &[WriteJob], now: i64) -> Result<Vec<JobResult>, StoreFault> {
         let Self { connection, path, known, .. } = self;
-        let statements = Statements::new(connection);
+        let statements = JournalStatements::new(connection);
         let failed = |e| Err(fault::from_sqlite(path, connection, e));
         group.iter().map(|job| write(&statements, known, job, now).unwrap_or_else(failed)).collect()
     }
 
     /// `Err`: nothing of the group can be written.
-    fn write_apart(&mut self, job: &Job, now: i64) -> Result<Result<Written, Fault>, Fault> {
+    fn write_apart(&mut self, job: &WriteJob, now: i64) -> Result<Result<JobResult, StoreFault>, StoreFault> {
         self.run("SAVEPOINT job")?;
         let answer = self.write_together(slice::from_ref(job), now).map(|mut written| written.remove(0));
         if let Err(fault) = &answer {
@@ -207,11 +207,11 @@ impl Committer {
         Ok(answer)
     }
 
-    fn run(&self, sql: &str) -> Result<(), Fault> {
+    fn run(&self, sql: &str) -> Result<(), StoreFault> {
         run(&self.connection, sql).map_err(|e| self.failed(e))
     }
 
-    fn failed(&self, error: rusqlite::Error) -> Fault {
+    fn failed(&self, error: rusqlite::Error) -> StoreFault {
         fault::from_sqlite(&self.path, &self.connection, error)
     }
 }
@@ -225,49 +225,55 @@ fn concerns_all(code: ErrorCode) -> bool {
 }
 
 fn write(
-    statements: &Statements<'_>,
-    known: &mut Known,
-    job: &Job,
+    statements: &JournalStatements<'_>,
+    known: &mut SequenceCache,
+    job: &WriteJob,
     now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let connection = statements.connection;
-    if !matches!(job, Job::Create { .. } | Job::Append { .. } | Job::Beat { .. }) {
+    if !matches!(job, WriteJob::Create { .. } | WriteJob::Append { .. } | WriteJob::Beat { .. }) {
         known.forget();
     }
     match job {
-        Job::Create { task, entries } => journal::create(statements, known, task, entries, now),
-        Job::Append { task, epoch, entries } => {
+        WriteJob::Create { task, entries } => journal::create(statements, known, task, entries, now),
+        WriteJob::Append { task, epoch, entries } => {
             journal::append(statements, known, task, *epoch, entries, now)
         }
-        Job::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
-        Job::Cancel { task } => cancel(connection, task, now),
-        Job::Deliver { task, delivery } => deliver(connection, task, delivery),
-        Job::Lease { task, epoch, request } => leases::acquire(connection, task, *epoch, request),
-        Job::EndLease { task, token } => leases::delete(connection, task, *token).map(|()| Ok(Written::Sign)),
-        Job::BeginCommand { task, epoch, places, now_ms } => {
+        WriteJob::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
+        WriteJob::Cancel { task } => cancel(connection, task, now),
+        WriteJob::Deliver { task, delivery } => deliver(connection, task, delivery),
+        WriteJob::Lease { task, epoch, request } => leases::acquire(connection, task, *epoch, request),
+        WriteJob::EndLease { task, token } => {
+            leases::delete(connection, task, *token).map(|()| Ok(JobResult::Sign))
+        }
+        WriteJob::BeginCommand { task, epoch, places, now_ms } => {
             leases::begin_command(connection, task, *epoch, places, signed(*now_ms))
         }
-        Job::EndCommand { task, token } => {
-            leases::end_command(connection, task, *token).map(|()| Ok(Written::Sign))
+        WriteJob::EndCommand { task, token } => {
+            leases::end_command(connection, task, *token).map(|()| Ok(JobResult::Sign))
         }
-        Job::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
-        Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
-        Job::Approval(act) => {
-            Ok(approvals::write(connection, act)?.map(|parked| Written::Approval(parked.map(Box::new))))
+        WriteJob::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
+        WriteJob::Change(request) => Ok(context::change(connection, request)?.map(JobResult::Context)),
+        WriteJob::Approval(act) => {
+            Ok(approvals::write(connection, act)?.map(|parked| JobResult::Approval(parked.map(Box::new))))
         }
-        Job::Session { session, change, now_ms } => {
-            Ok(context::change_session(connection, session, change, *now_ms)?.map(|()| Written::Session))
+        WriteJob::Session { session, change, now_ms } => {
+            Ok(context::change_session(connection, session, change, *now_ms)?.map(|()| JobResult::Session))
         }
     }
 }
 
-fn cancel(connection: &Connection, task: &TaskId, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+fn cancel(
+    connection: &Connection,
+    task: &TaskId,
+    now: i64,
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let found = connection
         .prepare_cached(
             "UPDATE tasks SET cancel_ms = CASE status WHEN 'running' THEN coalesce(cancel_ms, ?2) END WHERE id = ?1",
         )?
         .execute(params![task.as_str(), now])?;
-    Ok(if found == 0 { Err(fault::task_not_found(task)) } else { Ok(Written::Sign) })
+    Ok(if found == 0 { Err(fault::task_not_found(task)) } else { Ok(JobResult::Sign) })
 }
 
 /// Inside the transaction that writes, so that of several collectors the first is the only one.
@@ -275,7 +281,7 @@ fn deliver(
     connection: &Connection,
     task: &TaskId,
     next: &ResultDelivery,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let now: Option<Option<String>> = connection
         .prepare_cached("SELECT delivery FROM tasks WHERE id = ?1")?
         .query_row([task.as_str()], |row| row.get(0))
@@ -288,10 +294,10 @@ fn deliver(
             .prepare_cached("UPDATE tasks SET delivery = ?2 WHERE id = ?1")?
             .execute(params![task.as_str(), raised.stored()])?;
     }
-    Ok(Ok(Written::Delivery(raised)))
+    Ok(Ok(JobResult::Delivery(raised)))
 }
 
-fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let fresh = connection
         .prepare_cached("UPDATE owners SET beat_ms = ?2 WHERE owner = ?1")?
         .execute(params![owner, now])?;
@@ -301,7 +307,7 @@ fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Resu
             .execute([now.saturating_sub(SILENT_MS_MAX)])?;
         connection.prepare_cached("INSERT INTO owners VALUES (?1, ?2)")?.execute(params![owner, now])?;
     }
-    Ok(Ok(Written::Sign))
+    Ok(Ok(JobResult::Sign))
 }
 
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
@@ -321,27 +327,28 @@ mod tests {
     use posse_core::usage::Usage;
     use posse_testkit::store_suite::{asked, finished, new_task, replied, wants};
 
-    fn committer(directory: &tempfile::TempDir) -> Committer {
+    fn committer(directory: &tempfile::TempDir) -> GroupCommitter {
         let path = crate::open::prepare_file(&directory.path().join("posse.db")).unwrap();
         let connection = crate::open::connect(&path, Duration::from_secs(1)).unwrap();
-        Committer::new(connection, path, Duration::from_secs(1))
+        GroupCommitter::new(connection, path, Duration::from_secs(1))
     }
 
-    fn next(task: &str) -> Job {
-        Job::append(TaskId::root(task), 1, &[asked(1)])
+    fn next(task: &str) -> WriteJob {
+        WriteJob::append(TaskId::root(task), 1, &[asked(1)])
     }
 
     #[test]
     fn what_is_refused_is_undone_alone() {
         let directory = tempfile::tempdir().unwrap();
         let mut committer = committer(&directory);
-        let group = [Job::create(new_task("a")), next("unknown"), next("a"), Job::create(new_task("a"))];
+        let group =
+            [WriteJob::create(new_task("a")), next("unknown"), next("a"), WriteJob::create(new_task("a"))];
         let written: Vec<bool> = committer.commit(&group).iter().map(Result::is_ok).collect();
         assert_eq!(written, [true, false, true, false]);
         assert_eq!(rows(&committer), 2);
     }
 
-    fn rows(committer: &Committer) -> i64 {
+    fn rows(committer: &GroupCommitter) -> i64 {
         committer.connection.query_row("SELECT count(*) FROM journal", [], |row| row.get(0)).unwrap()
     }
 
@@ -349,8 +356,8 @@ mod tests {
     fn what_is_known_of_a_task_is_forgotten_when_it_was_undone_or_others_write() {
         let directory = tempfile::tempdir().unwrap();
         let (mut one, mut other) = (committer(&directory), committer(&directory));
-        assert!(one.commit(&[Job::create(new_task("a"))])[0].is_ok());
-        let append = |committer: &mut Committer| committer.commit(&[next("a")])[0].is_ok();
+        assert!(one.commit(&[WriteJob::create(new_task("a"))])[0].is_ok());
+        let append = |committer: &mut GroupCommitter| committer.commit(&[next("a")])[0].is_ok();
         assert!(append(&mut one) && append(&mut other) && append(&mut one));
         let undone = one.commit(&[next("a"), next("unknown"), next("a")]);
         assert!(undone[0].is_ok() && undone[1].is_err() && undone[2].is_ok());
@@ -358,9 +365,10 @@ mod tests {
         assert_eq!(rows(&one), 7);
 
         // A new driver, by this connection or by another, stops the old one at once.
-        let claim = |epoch| Job::Claim { task: TaskId::root("a"), from: Some(epoch), owner: "b".to_owned() };
+        let claim =
+            |epoch| WriteJob::Claim { task: TaskId::root("a"), from: Some(epoch), owner: "b".to_owned() };
         assert!(one.commit(&[claim(1), next("a")])[1].is_err());
-        let at = |epoch| Job::append(TaskId::root("a"), epoch, &[asked(1)]);
+        let at = |epoch| WriteJob::append(TaskId::root("a"), epoch, &[asked(1)]);
         assert!(one.commit(&[at(2)])[0].is_ok());
         assert!(other.commit(&[claim(2)])[0].is_ok());
         assert!(one.commit(&[at(2)])[0].is_err());
@@ -372,7 +380,7 @@ mod tests {
     fn an_ordinary_append_leaves_the_row_alone_and_the_rest_stays_small() {
         let directory = tempfile::tempdir().unwrap();
         let mut committer = committer(&directory);
-        committer.commit(&[Job::create(new_task("a"))]);
+        committer.commit(&[WriteJob::create(new_task("a"))]);
         let mut times = 0;
         let mut counted = 0;
         for records in 2..1_000 {
@@ -394,7 +402,7 @@ mod tests {
     fn a_row_has_the_sums_of_its_records_whoever_wrote_them() {
         let directory = tempfile::tempdir().unwrap();
         let (mut one, mut other) = (committer(&directory), committer(&directory));
-        let append = |records: &[Record]| Job::append(TaskId::root("a"), 1, records);
+        let append = |records: &[Record]| WriteJob::append(TaskId::root("a"), 1, records);
         // Nothing was lost before it, so the row of the task is left alone.
         let reply = |input, output| match replied("", input, output) {
             Record::Replied { reply, elapsed_ms } => {
@@ -403,8 +411,11 @@ mod tests {
             other => other,
         };
         let ended = finished(StopReason::Answered, "");
-        let groups: [(bool, &[Job]); 5] = [
-            (true, &[Job::create(new_task("a")), append(&[asked(1)]), append(&[reply(1, 10), asked(2)])]),
+        let groups: [(bool, &[WriteJob]); 5] = [
+            (
+                true,
+                &[WriteJob::create(new_task("a")), append(&[asked(1)]), append(&[reply(1, 10), asked(2)])],
+            ),
             (true, &[append(&[reply(2, 20)]), append(&[reply(3, 30), ended.clone()])]),
             (true, &[append(&[reply(4, 40), asked(5)])]),
             (false, &[append(&[reply(5, 50), asked(6)])]),
@@ -423,20 +434,21 @@ mod tests {
     fn what_a_task_held_ends_with_it_whoever_gave_it() {
         let directory = tempfile::tempdir().unwrap();
         let (mut one, mut other) = (committer(&directory), committer(&directory));
-        let end = |task: &str| Job::append(TaskId::root(task), 1, &[finished(StopReason::Answered, "")]);
-        let holder = |task: &str| Job::create(NewTask { lease: Some(wants(&[task], 1)), ..new_task(task) });
-        let held = |committer: &Committer| -> i64 {
+        let end = |task: &str| WriteJob::append(TaskId::root(task), 1, &[finished(StopReason::Answered, "")]);
+        let holder =
+            |task: &str| WriteJob::create(NewTask { lease: Some(wants(&[task], 1)), ..new_task(task) });
+        let held = |committer: &GroupCommitter| -> i64 {
             committer.connection.query_row("SELECT count(*) FROM leases", [], |row| row.get(0)).unwrap()
         };
         // Nothing is held at first, then something is, by the same commit and by another process.
-        let group = [Job::create(new_task("a")), end("a"), holder("b"), holder("c")];
+        let group = [WriteJob::create(new_task("a")), end("a"), holder("b"), holder("c")];
         assert!(one.commit(&group).iter().all(Result::is_ok));
         assert_eq!(held(&one), 2);
         assert!(one.commit(&[end("b"), end("c")]).iter().all(Result::is_ok));
         assert_eq!(held(&one), 0);
-        assert!(one.commit(&[Job::create(new_task("d"))])[0].is_ok());
+        assert!(one.commit(&[WriteJob::create(new_task("d"))])[0].is_ok());
         let task = TaskId::root("d");
-        assert!(other.commit(&[Job::Lease { task, epoch: 1, request: wants(&["d"], 1) }])[0].is_ok());
+        assert!(other.commit(&[WriteJob::Lease { task, epoch: 1, request: wants(&["d"], 1) }])[0].is_ok());
         assert_eq!(held(&one), 1);
         assert!(one.commit(&[end("d")])[0].is_ok());
         assert_eq!(held(&one), 0);
@@ -447,8 +459,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut committer = committer(&directory);
         let tasks: Vec<String> = (0..50).map(|number| format!("t{number}")).collect();
-        committer.commit(&tasks.iter().map(|task| Job::create(new_task(task))).collect::<Vec<_>>());
-        let pages = |committer: &Committer| {
+        committer.commit(&tasks.iter().map(|task| WriteJob::create(new_task(task))).collect::<Vec<_>>());
+        let pages = |committer: &GroupCommitter| {
             let copied = committer.connection.query_row("PRAGMA wal_checkpoint", [], |row| row.get(1));
             copied.unwrap_or(i64::MAX)
         };
@@ -477,7 +489,7 @@ mod tests {
     fn what_was_rolled_back_is_not_written_over_what_others_committed() {
         let directory = tempfile::tempdir().unwrap();
         let (one, mut other) = (committer(&directory), committer(&directory));
-        assert!(other.commit(&[Job::create(new_task("a"))])[0].is_ok());
+        assert!(other.commit(&[WriteJob::create(new_task("a"))])[0].is_ok());
         let sql = |sql: &str| one.connection.execute_batch(sql).unwrap();
         sql("PRAGMA wal_checkpoint(RESTART)");
         // A little more than the writer keeps in memory.

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use posse_core::context::{
-    self, Access, Act, Audience, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState,
-    Snapshot,
+    self, Audience, ChangeResult, ContextAccess, ContextChange, ContextEntry, ContextKey, ContextSnapshot,
+    HISTORY_MAX, HistoryAct, HistoryLine, SessionState, SnapshotLabel, ValueHead,
 };
 use posse_core::{Error, Result};
 use posse_runtime::ports::{ChangeRequest, KEPT_AGENTS_MAX, KeptAgent, SessionRow};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, StoreFault};
 use crate::reader::unsigned;
 use crate::signed;
 
@@ -30,41 +30,41 @@ pub(crate) enum SessionChange {
 }
 
 /// Either SQLite failed, or the rules refused.
-pub(crate) enum Refusal {
+pub(crate) enum ContextRefusal {
     Sqlite(rusqlite::Error),
     Rule(Error),
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for ContextRefusal {
     fn from(error: rusqlite::Error) -> Self {
-        Refusal::Sqlite(error)
+        ContextRefusal::Sqlite(error)
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for ContextRefusal {
     fn from(error: Error) -> Self {
-        Refusal::Rule(error)
+        ContextRefusal::Rule(error)
     }
 }
 
 /// For the writer, which treats the two differently.
-fn judged<T>(answer: Result<T, Refusal>) -> rusqlite::Result<Result<T, Fault>> {
+fn judged<T>(answer: Result<T, ContextRefusal>) -> rusqlite::Result<Result<T, StoreFault>> {
     match answer {
         Ok(answer) => Ok(Ok(answer)),
-        Err(Refusal::Rule(error)) => Ok(Err(error.into())),
-        Err(Refusal::Sqlite(error)) => Err(error),
+        Err(ContextRefusal::Rule(error)) => Ok(Err(error.into())),
+        Err(ContextRefusal::Sqlite(error)) => Err(error),
     }
 }
 
 const HEAD: &str = "key, version, tokens, written_by, written_ms, previous_version, expires_ms, audience";
 
-fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+fn head(row: &Row<'_>) -> rusqlite::Result<ValueHead> {
     let optional = |column| match row.get_ref(column)? {
         rusqlite::types::ValueRef::Null => Ok(None),
         _ => unsigned(row, column).map(Some),
     };
-    Ok(Head {
-        key: Key::from_store(row.get(0)?),
+    Ok(ValueHead {
+        key: ContextKey::from_store(row.get(0)?),
         version: unsigned(row, 1)?,
         tokens: unsigned(row, 2)?,
         written_by: row.get(3)?,
@@ -75,12 +75,12 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
     })
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry { head: head(row)?, value: row.get(8)? })
+fn entry(row: &Row<'_>) -> rusqlite::Result<ContextEntry> {
+    Ok(ContextEntry { head: head(row)?, value: row.get(8)? })
 }
 
 /// The number of a session that may be entered.
-fn enter(connection: &Connection, session: &str, access: Access) -> Result<i64, Refusal> {
+fn enter(connection: &Connection, session: &str, access: ContextAccess) -> Result<i64, ContextRefusal> {
     let found = find(connection, session)?;
     context::enter(session, found.map(|(_, state)| state), access)?;
     Ok(found.map_or(0, |(number, _)| number))
@@ -129,7 +129,7 @@ pub(crate) fn change_session(
     session: &str,
     change: &SessionChange,
     now_ms: u64,
-) -> rusqlite::Result<Result<(), Fault>> {
+) -> rusqlite::Result<Result<(), StoreFault>> {
     judged(try_change_session(connection, session, change, signed(now_ms)))
 }
 
@@ -138,14 +138,14 @@ fn try_change_session(
     session: &str,
     change: &SessionChange,
     now: i64,
-) -> Result<(), Refusal> {
+) -> Result<(), ContextRefusal> {
     match change {
         SessionChange::Create(workspace) => {
             context::check_session_id(session)?;
             ensure_session(connection, session, workspace, now)?;
         }
         SessionChange::Archive => {
-            let number = enter(connection, session, Access::Read)?;
+            let number = enter(connection, session, ContextAccess::Read)?;
             connection
                 .prepare_cached(
                     "UPDATE sessions SET archived_ms = coalesce(archived_ms, ?2) WHERE number = ?1",
@@ -153,7 +153,7 @@ fn try_change_session(
                 .execute([number, now])?;
         }
         SessionChange::Keep(agent) => {
-            let number = enter(connection, session, Access::Change)?;
+            let number = enter(connection, session, ContextAccess::Change)?;
             connection
                 .prepare_cached(
                     "INSERT OR REPLACE INTO session_agents (session, name, version, made_by, arguments)
@@ -162,7 +162,7 @@ fn try_change_session(
                 .execute(params![number, agent.name, agent.version, agent.key, agent.arguments])?;
         }
         SessionChange::Delete => {
-            enter(connection, session, Access::Read)?;
+            enter(connection, session, ContextAccess::Read)?;
             forget_session(connection, session, now)?;
         }
     }
@@ -187,39 +187,39 @@ pub(crate) fn forget_session(connection: &Connection, session: &str, now: i64) -
 pub(crate) fn change(
     connection: &Connection,
     request: &ChangeRequest,
-) -> rusqlite::Result<Result<Changed, Fault>> {
+) -> rusqlite::Result<Result<ChangeResult, StoreFault>> {
     judged(try_change(connection, request))
 }
 
-fn try_change(connection: &Connection, request: &ChangeRequest) -> Result<Changed, Refusal> {
-    let number = enter(connection, &request.session, Access::Change)?;
-    let place = Place { connection, number, by: &request.participant, now_ms: request.now_ms };
+fn try_change(connection: &Connection, request: &ChangeRequest) -> Result<ChangeResult, ContextRefusal> {
+    let number = enter(connection, &request.session, ContextAccess::Change)?;
+    let place = SessionEdit { connection, number, by: &request.participant, now_ms: request.now_ms };
     let key = request.idempotency_key.as_deref();
     if let Some(answer) = key.map(|key| place.answered_before(key)).transpose()?.flatten() {
         return Ok(answer);
     }
     match &request.change {
-        Change::Write(write) => Ok(Changed::Written(place.write(write, key)?)),
-        Change::Delete(wanted) => {
+        ContextChange::Write(write) => Ok(ChangeResult::Written(place.write(write, key)?)),
+        ContextChange::Delete(wanted) => {
             let previous_version = place.delete(wanted, key)?;
-            Ok(Changed::Deleted { key: wanted.clone(), previous_version })
+            Ok(ChangeResult::Deleted { key: wanted.clone(), previous_version })
         }
-        Change::Snapshot(label) => Ok(Changed::SnapshotTaken(place.take_snapshot(label, key)?)),
-        Change::Restore(label) => place.restore(label),
+        ContextChange::Snapshot(label) => Ok(ChangeResult::SnapshotTaken(place.take_snapshot(label, key)?)),
+        ContextChange::Restore(label) => place.restore(label),
     }
 }
 
 /// A session that is being changed.
-struct Place<'a> {
+struct SessionEdit<'a> {
     connection: &'a Connection,
     number: i64,
     by: &'a str,
     now_ms: u64,
 }
 
-impl Place<'_> {
+impl SessionEdit<'_> {
     /// Returns the stored answer of a change with this idempotency key.
-    fn answered_before(&self, key: &str) -> rusqlite::Result<Option<Changed>> {
+    fn answered_before(&self, key: &str) -> rusqlite::Result<Option<ChangeResult>> {
         let past = self
             .connection
             .prepare_cached(&format!(
@@ -229,8 +229,8 @@ impl Place<'_> {
             .optional()?;
         if let Some((head, act)) = past {
             return Ok(Some(match act {
-                Act::Write => Changed::Written(head),
-                Act::Delete => Changed::Deleted { key: head.key, previous_version: head.version },
+                HistoryAct::Write => ChangeResult::Written(head),
+                HistoryAct::Delete => ChangeResult::Deleted { key: head.key, previous_version: head.version },
             }));
         }
         let taken = self
@@ -238,10 +238,14 @@ impl Place<'_> {
             .prepare_cached(&format!("{SNAPSHOTS} AND request = ?2"))?
             .query_row(params![self.number, key], snapshot_row)
             .optional()?;
-        Ok(taken.map(Changed::SnapshotTaken))
+        Ok(taken.map(ChangeResult::SnapshotTaken))
     }
 
-    fn write(&self, write: &context::Write, request: Option<&str>) -> Result<Head, Refusal> {
+    fn write(
+        &self,
+        write: &context::ContextWrite,
+        request: Option<&str>,
+    ) -> Result<ValueHead, ContextRefusal> {
         let last_version = self
             .connection
             .prepare_cached(
@@ -268,7 +272,7 @@ impl Place<'_> {
                 head.audience.to_store(),
                 write.value
             ])?;
-        self.remember(Act::Write, &head, Some(&write.value), request)?;
+        self.remember(HistoryAct::Write, &head, Some(&write.value), request)?;
         Ok(head)
     }
 
@@ -280,13 +284,13 @@ impl Place<'_> {
             .map(drop)
     }
 
-    fn delete(&self, key: &Key, request: Option<&str>) -> Result<u64, Refusal> {
+    fn delete(&self, key: &ContextKey, request: Option<&str>) -> Result<u64, ContextRefusal> {
         let current = heads(self.connection, self.number)?.into_iter().find(|head| head.key == *key);
         let deleted = context::delete(current.as_ref(), key, self.by, self.now_ms)?;
         self.connection
             .prepare_cached("DELETE FROM context WHERE session = ?1 AND key = ?2")?
             .execute(params![self.number, key.as_str()])?;
-        self.remember(Act::Delete, &deleted, None, request)?;
+        self.remember(HistoryAct::Delete, &deleted, None, request)?;
         Ok(deleted.version)
     }
 
@@ -294,8 +298,8 @@ impl Place<'_> {
     /// changed what, and how a change that was made is known again.
     fn remember(
         &self,
-        act: Act,
-        head: &Head,
+        act: HistoryAct,
+        head: &ValueHead,
         value: Option<&str>,
         request: Option<&str>,
     ) -> rusqlite::Result<()> {
@@ -328,9 +332,13 @@ impl Place<'_> {
             .map(drop)
     }
 
-    fn take_snapshot(&self, label: &Label, request: Option<&str>) -> Result<Snapshot, Refusal> {
+    fn take_snapshot(
+        &self,
+        label: &SnapshotLabel,
+        request: Option<&str>,
+    ) -> Result<ContextSnapshot, ContextRefusal> {
         let taken = snapshot_rows(self.connection, self.number)?;
-        let labels: Vec<Label> = taken.into_iter().map(|snapshot| snapshot.label).collect();
+        let labels: Vec<SnapshotLabel> = taken.into_iter().map(|snapshot| snapshot.label).collect();
         context::snapshot(&labels, label)?;
         let now = signed(self.now_ms);
         self.connection
@@ -339,7 +347,7 @@ impl Place<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![self.number, label.as_str(), self.by, now, request])?;
-        for Entry { head, value } in entries(self.connection, self.number)? {
+        for ContextEntry { head, value } in entries(self.connection, self.number)? {
             if head.is_live(self.now_ms) {
                 self.copy(label, &head, &value)?;
             }
@@ -349,7 +357,7 @@ impl Place<'_> {
         found.ok_or_else(|| context::no_snapshot(label).into())
     }
 
-    fn copy(&self, label: &Label, head: &Head, value: &str) -> rusqlite::Result<()> {
+    fn copy(&self, label: &SnapshotLabel, head: &ValueHead, value: &str) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached(&format!(
                 "INSERT INTO context_snapshot_entries (session, label, {HEAD}, value)
@@ -371,35 +379,37 @@ impl Place<'_> {
             .map(drop)
     }
 
-    fn restore(&self, label: &Label) -> Result<Changed, Refusal> {
+    fn restore(&self, label: &SnapshotLabel) -> Result<ChangeResult, ContextRefusal> {
         let wanted = copied(self.connection, self.number, label)?;
         let current = entries(self.connection, self.number)?;
         let (mut written, mut deleted) = (0, 0);
         for change in context::restore(&wanted, &current, self.now_ms) {
             match change {
-                Change::Write(write) => {
+                ContextChange::Write(write) => {
                     self.write(&write, None)?;
                     written += 1;
                 }
-                Change::Delete(key) => {
+                ContextChange::Delete(key) => {
                     self.delete(&key, None)?;
                     deleted += 1;
                 }
-                Change::Snapshot(_) | Change::Restore(_) => unreachable!("a plan has neither of these"),
+                ContextChange::Snapshot(_) | ContextChange::Restore(_) => {
+                    unreachable!("a plan has neither of these")
+                }
             }
         }
-        Ok(Changed::Restored { written, deleted })
+        Ok(ChangeResult::Restored { written, deleted })
     }
 }
 
-fn heads(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Head>> {
+fn heads(connection: &Connection, number: i64) -> rusqlite::Result<Vec<ValueHead>> {
     connection
         .prepare_cached(&format!("SELECT {HEAD} FROM context WHERE session = ?1 ORDER BY key"))?
         .query_map([number], head)?
         .collect()
 }
 
-fn entries(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Entry>> {
+fn entries(connection: &Connection, number: i64) -> rusqlite::Result<Vec<ContextEntry>> {
     connection
         .prepare_cached(&format!("SELECT {HEAD}, value FROM context WHERE session = ?1 ORDER BY key"))?
         .query_map([number], entry)?
@@ -413,9 +423,9 @@ const SNAPSHOTS: &str = "
          WHERE e.session = s.session AND e.label = s.label)
     FROM context_snapshots s WHERE session = ?1";
 
-fn snapshot_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
-    Ok(Snapshot {
-        label: Label::from_store(row.get(0)?),
+fn snapshot_row(row: &Row<'_>) -> rusqlite::Result<ContextSnapshot> {
+    Ok(ContextSnapshot {
+        label: SnapshotLabel::from_store(row.get(0)?),
         taken_by: row.get(1)?,
         taken_at_ms: unsigned(row, 2)?,
         keys: unsigned(row, 3)?,
@@ -423,14 +433,18 @@ fn snapshot_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
     })
 }
 
-fn snapshot_rows(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Snapshot>> {
+fn snapshot_rows(connection: &Connection, number: i64) -> rusqlite::Result<Vec<ContextSnapshot>> {
     connection
         .prepare_cached(&format!("{SNAPSHOTS} ORDER BY number"))?
         .query_map([number], snapshot_row)?
         .collect()
 }
 
-pub(crate) fn copied(connection: &Connection, number: i64, label: &Label) -> Result<Vec<Entry>, Refusal> {
+pub(crate) fn copied(
+    connection: &Connection,
+    number: i64,
+    label: &SnapshotLabel,
+) -> Result<Vec<ContextEntry>, ContextRefusal> {
     let is_there = connection
         .prepare_cached("SELECT 1 FROM context_snapshots WHERE session = ?1 AND label = ?2")?
         .exists(params![number, label.as_str()])?;
@@ -446,10 +460,10 @@ pub(crate) fn copied(connection: &Connection, number: i64, label: &Label) -> Res
     Ok(entries)
 }
 
-fn act(row: &Row<'_>, column: usize) -> rusqlite::Result<Act> {
+fn act(row: &Row<'_>, column: usize) -> rusqlite::Result<HistoryAct> {
     Ok(match row.get_ref(column)?.as_str()? {
-        "delete" => Act::Delete,
-        _ => Act::Write,
+        "delete" => HistoryAct::Delete,
+        _ => HistoryAct::Write,
     })
 }
 
@@ -458,28 +472,32 @@ pub(crate) fn read<T>(
     connection: &Connection,
     path: &Path,
     session: &str,
-    query: impl FnOnce(&Connection, i64) -> Result<T, Refusal>,
+    query: impl FnOnce(&Connection, i64) -> Result<T, ContextRefusal>,
 ) -> Result<T> {
-    let answer = connection.unchecked_transaction().map_err(Refusal::Sqlite).and_then(|_reading| {
-        let number = enter(connection, session, Access::Read)?;
+    let answer = connection.unchecked_transaction().map_err(ContextRefusal::Sqlite).and_then(|_reading| {
+        let number = enter(connection, session, ContextAccess::Read)?;
         query(connection, number)
     });
     answer.map_err(|refusal| match refusal {
-        Refusal::Rule(error) => error,
-        Refusal::Sqlite(error) => fault::from_sqlite(path, connection, error).into(),
+        ContextRefusal::Rule(error) => error,
+        ContextRefusal::Sqlite(error) => fault::from_sqlite(path, connection, error).into(),
     })
 }
 
-pub(crate) fn live_heads(connection: &Connection, number: i64, now_ms: u64) -> Result<Vec<Head>, Refusal> {
+pub(crate) fn live_heads(
+    connection: &Connection,
+    number: i64,
+    now_ms: u64,
+) -> Result<Vec<ValueHead>, ContextRefusal> {
     Ok(heads(connection, number)?.into_iter().filter(|head| head.is_live(now_ms)).collect())
 }
 
 pub(crate) fn values(
     connection: &Connection,
     number: i64,
-    keys: &[Key],
+    keys: &[ContextKey],
     now_ms: u64,
-) -> Result<Vec<Entry>, Refusal> {
+) -> Result<Vec<ContextEntry>, ContextRefusal> {
     let mut statement = connection
         .prepare_cached(&format!("SELECT {HEAD}, value FROM context WHERE session = ?1 AND key = ?2"))?;
     let mut found = Vec::new();
@@ -493,22 +511,22 @@ pub(crate) fn values(
 pub(crate) fn history(
     connection: &Connection,
     number: i64,
-    key: &Key,
+    key: &ContextKey,
     limit: u32,
-) -> Result<Vec<Past>, Refusal> {
+) -> Result<Vec<HistoryLine>, ContextRefusal> {
     let past = connection
         .prepare_cached(&format!(
             "SELECT {HEAD}, act, value FROM context_history WHERE session = ?1 AND key = ?2
              ORDER BY number DESC LIMIT ?3"
         ))?
         .query_map(params![number, key.as_str(), limit], |row| {
-            Ok(Past { head: head(row)?, act: act(row, 8)?, value: row.get(9)? })
+            Ok(HistoryLine { head: head(row)?, act: act(row, 8)?, value: row.get(9)? })
         })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(past)
 }
 
-pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<KeptAgent>, Refusal> {
+pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<KeptAgent>, ContextRefusal> {
     let mut kept: Vec<KeptAgent> = connection
         .prepare_cached(
             "SELECT name, version, made_by, arguments FROM session_agents WHERE session = ?1
@@ -523,7 +541,10 @@ pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<Ke
     Ok(kept)
 }
 
-pub(crate) fn snapshots(connection: &Connection, number: i64) -> Result<Vec<Snapshot>, Refusal> {
+pub(crate) fn snapshots(
+    connection: &Connection,
+    number: i64,
+) -> Result<Vec<ContextSnapshot>, ContextRefusal> {
     Ok(snapshot_rows(connection, number)?)
 }
 

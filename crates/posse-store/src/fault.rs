@@ -10,14 +10,14 @@ use rusqlite::{Connection, ErrorCode as SqliteCode};
 
 /// An error that can be given to several callers.
 #[derive(Debug, Clone)]
-pub(crate) struct Fault {
+pub(crate) struct StoreFault {
     pub code: ErrorCode,
     message: LocalizedText,
     hint: Option<LocalizedText>,
     cause: Option<String>,
 }
 
-impl Fault {
+impl StoreFault {
     /// Creates a fault without hint and cause.
     pub fn new(code: ErrorCode, message: impl Into<LocalizedText>) -> Self {
         Self { code, message: message.into(), hint: None, cause: None }
@@ -35,8 +35,8 @@ impl Fault {
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<StoreFault> for Error {
+    fn from(fault: StoreFault) -> Self {
         let mut error = Error::new(fault.code, fault.message);
         if let Some(hint) = fault.hint {
             error = error.hint(hint);
@@ -49,19 +49,19 @@ impl From<Fault> for Error {
 }
 
 /// Converts a refusal of the shared context rules.
-impl From<Error> for Fault {
+impl From<Error> for StoreFault {
     fn from(error: Error) -> Self {
         let hint = error.advice().cloned();
-        Fault { code: error.code(), message: error.message().clone(), hint, cause: None }
+        StoreFault { code: error.code(), message: error.message().clone(), hint, cause: None }
     }
 }
 
-pub(crate) fn task_not_found(task: &TaskId) -> Fault {
-    Fault::new(ErrorCode::TaskNotFound, localized!("store-no-task", task))
+pub(crate) fn task_not_found(task: &TaskId) -> StoreFault {
+    StoreFault::new(ErrorCode::TaskNotFound, localized!("store-no-task", task))
 }
 
 /// SQLite reports a write that a limit or a quota refused as a plain I/O error; the system's number tells them apart.
-pub(crate) fn from_sqlite(path: &Path, connection: &Connection, error: rusqlite::Error) -> Fault {
+pub(crate) fn from_sqlite(path: &Path, connection: &Connection, error: rusqlite::Error) -> StoreFault {
     // SAFETY: the handle belongs to a connection that is borrowed for the whole call, and the function only reads it.
     let number = unsafe { rusqlite::ffi::sqlite3_system_errno(connection.handle()) };
     let system = (number != 0).then(|| io::Error::from_raw_os_error(number));
@@ -69,14 +69,14 @@ pub(crate) fn from_sqlite(path: &Path, connection: &Connection, error: rusqlite:
 }
 
 /// For errors of opening, when there is no connection to ask.
-pub(crate) fn from_opening(path: &Path, error: rusqlite::Error) -> Fault {
+pub(crate) fn from_opening(path: &Path, error: rusqlite::Error) -> StoreFault {
     classify(path, error, None)
 }
 
-fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> Fault {
+fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> StoreFault {
     let shown = path.display();
     let Some(code) = error.sqlite_error_code() else {
-        return Fault::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).cause(error);
+        return StoreFault::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).cause(error);
     };
     match code {
         SqliteCode::DiskFull => disk_full(path).cause(error),
@@ -86,35 +86,37 @@ fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> F
         SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
             unavailable(path).cause(error)
         }
-        SqliteCode::SystemIoFailure => Fault::new(ErrorCode::StoreUnavailable, localized!("store-io", shown))
-            .hint(localized!("store-io-hint"))
-            .cause(error),
-        _ => Fault::new(ErrorCode::Internal, localized!("store-refused", shown)).cause(error),
+        SqliteCode::SystemIoFailure => {
+            StoreFault::new(ErrorCode::StoreUnavailable, localized!("store-io", shown))
+                .hint(localized!("store-io-hint"))
+                .cause(error)
+        }
+        _ => StoreFault::new(ErrorCode::Internal, localized!("store-refused", shown)).cause(error),
     }
 }
 
-pub(crate) fn from_io(path: &Path, error: io::Error) -> Fault {
+pub(crate) fn from_io(path: &Path, error: io::Error) -> StoreFault {
     if is_full(&error) { disk_full(path).cause(error) } else { unavailable(path).cause(error) }
 }
 
-pub(crate) fn corrupt(path: &Path) -> Fault {
+pub(crate) fn corrupt(path: &Path) -> StoreFault {
     let shown = path.display();
-    Fault::new(ErrorCode::StoreCorrupt, localized!("store-corrupt", shown))
+    StoreFault::new(ErrorCode::StoreCorrupt, localized!("store-corrupt", shown))
         .hint(localized!("store-corrupt-hint", shown))
 }
 
-pub(crate) fn unavailable(path: &Path) -> Fault {
-    Fault::new(ErrorCode::StoreUnavailable, localized!("store-unavailable", path = path.display()))
+pub(crate) fn unavailable(path: &Path) -> StoreFault {
+    StoreFault::new(ErrorCode::StoreUnavailable, localized!("store-unavailable", path = path.display()))
         .hint(localized!("store-unavailable-hint"))
 }
 
-fn disk_full(path: &Path) -> Fault {
-    Fault::new(ErrorCode::DiskFull, localized!("store-disk-full", path = path.display()))
+fn disk_full(path: &Path) -> StoreFault {
+    StoreFault::new(ErrorCode::DiskFull, localized!("store-disk-full", path = path.display()))
         .hint(localized!("store-disk-full-hint"))
 }
 
-fn busy(path: &Path) -> Fault {
-    Fault::new(ErrorCode::StoreBusy, localized!("store-busy", path = path.display()))
+fn busy(path: &Path) -> StoreFault {
+    StoreFault::new(ErrorCode::StoreBusy, localized!("store-busy", path = path.display()))
         .hint(localized!("store-busy-hint"))
 }
 

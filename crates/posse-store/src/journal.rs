@@ -11,9 +11,9 @@ use posse_messages::localized;
 use posse_runtime::ports::NewTask;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 
-use crate::commit::Written;
+use crate::commit::JobResult;
 use crate::context;
-use crate::fault::{self, Fault};
+use crate::fault::{self, StoreFault};
 use crate::leases;
 use crate::signed;
 
@@ -54,19 +54,19 @@ pub(crate) const COUNT_EARLIER: &str =
      WHERE number = ?1";
 
 /// Records as they are stored, and what they change in the task's row.
-pub(crate) struct Entries {
-    rows: Vec<Entry>,
+pub(crate) struct EncodedRecords {
+    rows: Vec<JournalEntry>,
     records: i64,
     /// They say something about the task that the columns of the journal do not have.
     change_row: bool,
-    sums: Sums,
+    sums: RowSums,
     /// Said by the last record that says it.
     pub status: Option<&'static str>,
 }
 
 /// Amounts that records add to the task's row.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct RowSums {
     turns: i64,
     input_tokens: i64,
     output_tokens: i64,
@@ -74,7 +74,7 @@ struct Sums {
     unpriced_tokens: i64,
 }
 
-impl Sums {
+impl RowSums {
     fn plus(self, more: Self) -> Self {
         Self {
             turns: self.turns + more.turns,
@@ -98,7 +98,7 @@ impl Sums {
 }
 
 /// A row of the journal: records of one append, of which at most the first is a reply.
-struct Entry {
+struct JournalEntry {
     records: i64,
     /// Kinds of the records, in order.
     kinds: String,
@@ -110,7 +110,7 @@ struct Entry {
     spent: Usage,
 }
 
-impl Entry {
+impl JournalEntry {
     fn new(model: Option<String>) -> Self {
         Self {
             records: 0,
@@ -133,18 +133,18 @@ impl Entry {
     }
 }
 
-impl Entries {
+impl EncodedRecords {
     /// Encodes records into rows.
     pub fn of(records: &[Record]) -> Self {
-        let mut entries = Entries {
+        let mut entries = EncodedRecords {
             rows: Vec::with_capacity(1),
             records: records.len() as i64,
             change_row: false,
-            sums: Sums::default(),
+            sums: RowSums::default(),
             status: None,
         };
         for record in records {
-            entries.sums = entries.sums.plus(Sums::of(&record.spent()));
+            entries.sums = entries.sums.plus(RowSums::of(&record.spent()));
             entries.status = record.status().or(entries.status);
             let model = match record {
                 Record::Replied { reply, .. } => {
@@ -159,7 +159,7 @@ impl Entries {
                 }
             };
             if model.is_some() || entries.rows.is_empty() {
-                entries.rows.push(Entry::new(model));
+                entries.rows.push(JournalEntry::new(model));
             }
             if let Some(row) = entries.rows.last_mut() {
                 row.add(record);
@@ -171,7 +171,7 @@ impl Entries {
 }
 
 /// Prepared statements of one transaction: looking a statement up costs a good part of running it.
-pub(crate) struct Statements<'a> {
+pub(crate) struct JournalStatements<'a> {
     pub connection: &'a Connection,
     insert: Prepared<'a>,
     count: Prepared<'a>,
@@ -182,7 +182,7 @@ pub(crate) struct Statements<'a> {
 
 type Prepared<'a> = RefCell<Option<CachedStatement<'a>>>;
 
-impl<'a> Statements<'a> {
+impl<'a> JournalStatements<'a> {
     /// Prepares the statements lazily on this connection.
     pub fn new(connection: &'a Connection) -> Self {
         Self {
@@ -206,12 +206,12 @@ impl<'a> Statements<'a> {
 }
 
 pub(crate) fn create(
-    statements: &Statements<'_>,
-    known: &mut Known,
+    statements: &JournalStatements<'_>,
+    known: &mut SequenceCache,
     task: &NewTask,
-    entries: &Entries,
+    entries: &EncodedRecords,
     now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let connection = statements.connection;
     let start = task.records.iter().find_map(|record| match record {
         Record::Started(start) => Some(start),
@@ -233,14 +233,18 @@ pub(crate) fn create(
             now
         ])?;
     if created == 0 {
-        return Ok(Err(Fault::new(
+        return Ok(Err(StoreFault::new(
             ErrorCode::InvalidRequest,
             localized!("store-task-exists", task = task.id),
         )
         .hint(localized!("store-task-exists-hint"))));
     }
     let number = connection.last_insert_rowid();
-    known.keep(&task.id, 1, Place { task: number, counted: 0, next: 0, uncounted: Some(Sums::default()) });
+    known.keep(
+        &task.id,
+        1,
+        JournalPosition { task: number, counted: 0, next: 0, uncounted: Some(RowSums::default()) },
+    );
     if known.session.as_deref() != Some(task.id.session()) {
         let workspace = start.map(|start| start.origin()).unwrap_or_default();
         context::ensure_session(connection, task.id.session(), workspace, now)?;
@@ -256,13 +260,13 @@ pub(crate) fn create(
 }
 
 pub(crate) fn append(
-    statements: &Statements<'_>,
-    known: &mut Known,
+    statements: &JournalStatements<'_>,
+    known: &mut SequenceCache,
     task: &TaskId,
     epoch: i64,
-    entries: &Entries,
+    entries: &EncodedRecords,
     now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let connection = statements.connection;
     let Some(mut place) = known.find(connection, task, epoch)? else {
         return why_not_advanced(connection, task, epoch).map(Err);
@@ -277,7 +281,7 @@ pub(crate) fn append(
             }
         };
         count(statements, &place, entries, sums, now)?;
-        (place.counted, place.uncounted) = (end, Some(Sums::default()));
+        (place.counted, place.uncounted) = (end, Some(RowSums::default()));
     } else {
         place.uncounted = place.uncounted.map(|uncounted| uncounted.plus(entries.sums));
     }
@@ -290,24 +294,24 @@ pub(crate) fn append(
         statements.run(&statements.release, leases::RELEASE, [place.task])?;
         statements.run(&statements.end_commands, leases::END_COMMANDS, [place.task])?;
     }
-    known.keep(task, epoch, Place { next: end, ..place });
-    Ok(Ok(Written::Records))
+    known.keep(task, epoch, JournalPosition { next: end, ..place });
+    Ok(Ok(JobResult::Records))
 }
 
 /// Cached positions of tasks' next records, the session of the newest task and whether any lease exists; valid
 /// while no other process writes.
 #[derive(Default)]
-pub(crate) struct Known {
+pub(crate) struct SequenceCache {
     /// Differs when another connection has changed something.
     version: i64,
-    places: HashMap<TaskId, (i64, Place)>,
+    places: HashMap<TaskId, (i64, JournalPosition)>,
     /// One that is there.
     session: Option<String>,
     /// `false`: no task has a lease or runs a command.
     something_held: Option<bool>,
 }
 
-impl Known {
+impl SequenceCache {
     /// After `BEGIN`, so that nobody changes anything later.
     pub fn forget_what_others_changed(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let version = connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
@@ -335,14 +339,19 @@ impl Known {
     }
 
     /// `None`: there is no such task, or it has another epoch.
-    fn find(&self, connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<Place>> {
+    fn find(
+        &self,
+        connection: &Connection,
+        task: &TaskId,
+        epoch: i64,
+    ) -> rusqlite::Result<Option<JournalPosition>> {
         match self.places.get(task) {
             Some((at, place)) if *at == epoch => Ok(Some(*place)),
             _ => place(connection, task, epoch),
         }
     }
 
-    fn keep(&mut self, task: &TaskId, epoch: i64, place: Place) {
+    fn keep(&mut self, task: &TaskId, epoch: i64, place: JournalPosition) {
         match self.places.get_mut(task) {
             Some(known) => *known = (epoch, place),
             None => drop(self.places.insert(task.clone(), (epoch, place))),
@@ -352,17 +361,17 @@ impl Known {
 
 /// Position of a task's next record.
 #[derive(Clone, Copy)]
-struct Place {
+struct JournalPosition {
     /// The task's number.
     task: i64,
     counted: i64,
     next: i64,
     /// Sums of the records from `counted` on, where they are known without reading.
-    uncounted: Option<Sums>,
+    uncounted: Option<RowSums>,
 }
 
 /// `None`: there is no such task, or it has another epoch.
-fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<Place>> {
+fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<JournalPosition>> {
     connection
         .prepare_cached(PLACE)?
         .query_row(params![task.as_str(), epoch], |row| {
@@ -370,17 +379,17 @@ fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result
             // The last one may be of an earlier task.
             let next = last.map_or(0, |last| last + 1 - (task << 32)).max(0);
             let counted = row.get(1)?;
-            let uncounted = (counted == next).then(Sums::default);
-            Ok(Place { task, counted, next, uncounted })
+            let uncounted = (counted == next).then(RowSums::default);
+            Ok(JournalPosition { task, counted, next, uncounted })
         })
         .optional()
 }
 
 fn count(
-    statements: &Statements<'_>,
-    place: &Place,
-    entries: &Entries,
-    sums: Sums,
+    statements: &JournalStatements<'_>,
+    place: &JournalPosition,
+    entries: &EncodedRecords,
+    sums: RowSums,
     now: i64,
 ) -> rusqlite::Result<()> {
     statements.run(
@@ -406,7 +415,12 @@ fn count(
     )
 }
 
-fn insert(statements: &Statements<'_>, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
+fn insert(
+    statements: &JournalStatements<'_>,
+    position: i64,
+    entry: &JournalEntry,
+    now: i64,
+) -> rusqlite::Result<()> {
     let used = (!entry.spent.is_nothing()).then_some(&entry.spent);
     let count = |of: fn(&Usage) -> u64| used.map(|usage| signed(of(usage)));
     statements.run(
@@ -433,7 +447,7 @@ pub(crate) fn why_not_advanced(
     connection: &Connection,
     task: &TaskId,
     epoch: i64,
-) -> rusqlite::Result<Fault> {
+) -> rusqlite::Result<StoreFault> {
     let current: Option<(i64, String)> = connection
         .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
         .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -441,7 +455,7 @@ pub(crate) fn why_not_advanced(
     Ok(match current {
         None => fault::task_not_found(task),
         Some((current, owner)) => {
-            Fault::new(ErrorCode::OwnerLost, localized!("owner-lost", task, owner, current, epoch))
+            StoreFault::new(ErrorCode::OwnerLost, localized!("owner-lost", task, owner, current, epoch))
                 .hint(localized!("owner-lost-hint"))
         }
     })
@@ -453,7 +467,7 @@ pub(crate) fn claim(
     from: Option<u64>,
     owner: &str,
     now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let epoch: Option<i64> = connection
         .prepare_cached(
             "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3
@@ -462,7 +476,7 @@ pub(crate) fn claim(
         .query_row(params![task.as_str(), owner, now, from.map(signed)], |row| row.get(0))
         .optional()?;
     match epoch {
-        Some(epoch) => Ok(Ok(Written::Epoch(epoch.unsigned_abs()))),
+        Some(epoch) => Ok(Ok(JobResult::Epoch(epoch.unsigned_abs()))),
         None => why_not_advanced(connection, task, from.map_or(0, signed)).map(Err),
     }
 }

@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use posse_core::id::TaskId;
-use posse_core::lease::{Command, Lease, Places, Writing, conflict, has_ended, in_the_way};
+use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
 use posse_core::{Error, Result};
 use posse_runtime::ports::LeaseRequest;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::commit::Written;
-use crate::fault::{self, Fault};
+use crate::commit::JobResult;
+use crate::fault::{self, StoreFault};
 use crate::reader::unsigned;
 use crate::{journal, signed};
 
@@ -26,7 +26,7 @@ pub(crate) fn acquire(
     task: &TaskId,
     epoch: i64,
     request: &LeaseRequest,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let number = match number(connection, task, epoch)? {
         None => return journal::why_not_advanced(connection, task, epoch).map(Err),
         Some((_, false)) => return Ok(Err(has_ended(task).into())),
@@ -34,7 +34,7 @@ pub(crate) fn acquire(
     };
     let held = all(connection)?;
     if let Some(own) = held.iter().find(|lease| lease.task == *task && lease.places == request.places) {
-        return Ok(Ok(Written::Token(own.token)));
+        return Ok(Ok(JobResult::Token(own.token)));
     }
     let ancestors = ancestors(connection, task)?;
     let in_the_way = in_the_way(&request.places, task, &ancestors, &held);
@@ -55,7 +55,7 @@ pub(crate) fn acquire(
             request.places.paths.join("\n"),
             signed(request.now_ms)
         ])?;
-    Ok(Ok(Written::Token(connection.last_insert_rowid().unsigned_abs())))
+    Ok(Ok(JobResult::Token(connection.last_insert_rowid().unsigned_abs())))
 }
 
 /// Ends the lease of a task, by its number.
@@ -75,9 +75,9 @@ pub(crate) fn begin_command(
     connection: &Connection,
     task: &TaskId,
     epoch: i64,
-    places: &Places,
+    places: &WritePaths,
     now_ms: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
     let number = match number(connection, task, epoch)? {
         None => return journal::why_not_advanced(connection, task, epoch).map(Err),
         Some((_, false)) => return Ok(Err(has_ended(task).into())),
@@ -89,7 +89,7 @@ pub(crate) fn begin_command(
                  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'leases'), 0))",
         )?
         .execute(params![number, epoch, places.workspace, places.paths.join("\n"), now_ms])?;
-    Ok(Ok(Written::Token(connection.last_insert_rowid().unsigned_abs())))
+    Ok(Ok(JobResult::Token(connection.last_insert_rowid().unsigned_abs())))
 }
 
 pub(crate) fn end_command(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
@@ -101,9 +101,9 @@ pub(crate) fn end_command(connection: &Connection, task: &TaskId, token: u64) ->
         .map(drop)
 }
 
-pub(crate) fn commands(connection: &Connection, path: &Path) -> Result<Vec<Command>> {
-    let command = |row: &Row<'_>| Ok(Command { by: lease(row)?, after: unsigned(row, 8)? });
-    let read = || -> rusqlite::Result<Vec<Command>> {
+pub(crate) fn commands(connection: &Connection, path: &Path) -> Result<Vec<WritingCommand>> {
+    let command = |row: &Row<'_>| Ok(WritingCommand { by: lease(row)?, after: unsigned(row, 8)? });
+    let read = || -> rusqlite::Result<Vec<WritingCommand>> {
         let query = format!(
             "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}, after
              FROM commands JOIN tasks ON number = task AND epoch = at_epoch ORDER BY token"
@@ -126,7 +126,7 @@ pub(crate) fn list(connection: &Connection, path: &Path) -> Result<Vec<Lease>> {
     all(connection).map_err(|e| fault::from_sqlite(path, connection, e).into())
 }
 
-pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Result<Writing> {
+pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Result<WriteState> {
     let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
     // One instant: none of the three readings sees a write that another does not.
     let instant = connection.unchecked_transaction().map_err(failed)?;
@@ -140,7 +140,7 @@ pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Re
     let (epoch, seen_ms) = found.ok_or_else(|| fault::task_not_found(task))?;
     let ancestors = ancestors(&instant, task).map_err(failed)?;
     let leases = all(&instant).map_err(failed)?;
-    Ok(Writing { epoch, seen_ms, ancestors, leases })
+    Ok(WriteState { epoch, seen_ms, ancestors, leases })
 }
 
 /// The task's number and whether it runs; `None`: there is no such task, or it has another epoch.
@@ -178,7 +178,7 @@ fn lease(row: &Row<'_>) -> rusqlite::Result<Lease> {
     Ok(Lease {
         token: unsigned(row, 0)?,
         task: TaskId::from_store(row.get(1)?),
-        places: Places { workspace: row.get(2)?, paths },
+        places: WritePaths { workspace: row.get(2)?, paths },
         since_ms: unsigned(row, 4)?,
         owner: row.get(5)?,
         epoch: unsigned(row, 6)?,

@@ -19,36 +19,39 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::approval::{Answer, Parked, Request};
-use posse_core::context::{Changed, Entry, Head, Key, Label, Past, SessionState, Snapshot};
+use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall};
+use posse_core::context::{
+    ChangeResult, ContextEntry, ContextKey, ContextSnapshot, HistoryLine, SessionState, SnapshotLabel,
+    ValueHead,
+};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::lease::{Command, Lease, Places, Writing};
+use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand};
 use posse_core::usage::SpendingTotal;
 use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, KeptAgent, LeaseRequest, NewTask,
     ResultDelivery, SessionRow, Store, TaskQuery, TaskRow,
 };
 
-use crate::approvals::Act;
-use crate::commit::{Job, Written};
+use crate::approvals::ApprovalAct;
+use crate::commit::{JobResult, WriteJob};
 use crate::context::SessionChange;
-use crate::reader::Reader;
+use crate::reader::StoreReader;
 use crate::retention::Keeper;
-use crate::writer::Writer;
+use crate::writer::StoreWriter;
 
-pub use crate::open::Health;
+pub use crate::open::StoreHealth;
 pub use crate::retention::{RewriteConsent, SpaceReturn, StoreSize, TaskTree};
 
 /// Timeouts of a store.
 #[derive(Debug, Clone, Copy)]
-pub struct Settings {
+pub struct StoreSettings {
     /// Time a write waits for other processes before it fails with `STORE_BUSY`. A transaction takes milliseconds,
     /// so a lock held for this long belongs to a stopped or hung process.
     pub busy_max: Duration,
 }
 
-impl Default for Settings {
+impl Default for StoreSettings {
     fn default() -> Self {
         Self { busy_max: Duration::from_secs(15) }
     }
@@ -78,24 +81,24 @@ pub struct SpendingLine {
 pub struct SqliteStore {
     path: PathBuf,
     // The reader goes first, so that the writer is the last to close the file and folds the log back into it.
-    reader: Reader,
+    reader: StoreReader,
     keeper: Keeper,
-    writer: Writer,
+    writer: StoreWriter,
 }
 
 impl SqliteStore {
     /// Opens the store, creating the file and its directory for this user alone if they are absent.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Settings::default())
+        Self::open_with(path, StoreSettings::default())
     }
 
     /// Opens or creates a store with these settings.
-    pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Self> {
+    pub fn open_with(path: impl AsRef<Path>, settings: StoreSettings) -> Result<Self> {
         let path = open::prepare_file(path.as_ref())?;
         let connection = open::connect(&path, settings.busy_max)?;
-        let reader = Reader::new(path.clone());
+        let reader = StoreReader::new(path.clone());
         let keeper = Keeper::new(path.clone(), settings.busy_max);
-        let writer = Writer::new(connection, path.clone(), settings.busy_max);
+        let writer = StoreWriter::new(connection, path.clone(), settings.busy_max);
         Ok(Self { path, reader, keeper, writer })
     }
 
@@ -148,7 +151,7 @@ impl SqliteStore {
         self.keeper.work(move |site| site.give_back(consent)).await
     }
 
-    /// How much room the store takes.
+    /// Returns the size of the store.
     pub async fn size(&self) -> Result<StoreSize> {
         self.reader.read(retention::size).await
     }
@@ -160,18 +163,18 @@ impl SqliteStore {
 }
 
 /// Looks at a store without changing it: the schema is known and the file is sound.
-pub fn check(path: impl AsRef<Path>) -> Result<Health> {
+pub fn check(path: impl AsRef<Path>) -> Result<StoreHealth> {
     open::check(path.as_ref())
 }
 
 impl Store for SqliteStore {
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>> {
-        let answer = self.writer.write(Job::create(task));
+        let answer = self.writer.write(WriteJob::create(task));
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn append(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
-        let answer = self.writer.write(Job::append(task.clone(), epoch, records));
+        let answer = self.writer.write(WriteJob::append(task.clone(), epoch, records));
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -184,7 +187,7 @@ impl Store for SqliteStore {
     }
 
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(Job::Cancel { task: task.clone() });
+        let answer = self.writer.write(WriteJob::Cancel { task: task.clone() });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -193,10 +196,10 @@ impl Store for SqliteStore {
         task: &'a TaskId,
         delivery: ResultDelivery,
     ) -> BoxFuture<'a, Result<ResultDelivery>> {
-        let answer = self.writer.write(Job::Deliver { task: task.clone(), delivery });
+        let answer = self.writer.write(WriteJob::Deliver { task: task.clone(), delivery });
         Box::pin(async move {
             match answer.wait().await? {
-                Written::Delivery(delivery) => Ok(delivery),
+                JobResult::Delivery(delivery) => Ok(delivery),
                 _ => unreachable!("a delivery is written"),
             }
         })
@@ -212,18 +215,18 @@ impl Store for SqliteStore {
         epoch: u64,
         request: LeaseRequest,
     ) -> BoxFuture<'a, Result<u64>> {
-        let job = Job::Lease { task: task.clone(), epoch: signed(epoch), request };
+        let job = WriteJob::Lease { task: task.clone(), epoch: signed(epoch), request };
         let answer = self.writer.write(job);
         Box::pin(async move {
             match answer.wait().await? {
-                Written::Token(token) => Ok(token),
+                JobResult::Token(token) => Ok(token),
                 _ => unreachable!("a lease has a token"),
             }
         })
     }
 
     fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(Job::EndLease { task: task.clone(), token });
+        let answer = self.writer.write(WriteJob::EndLease { task: task.clone(), token });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -231,7 +234,7 @@ impl Store for SqliteStore {
         Box::pin(self.reader.read(leases::list))
     }
 
-    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<WriteState>> {
         let task = task.clone();
         Box::pin(self.reader.read(move |connection, path| leases::writing(connection, path, &task)))
     }
@@ -240,30 +243,30 @@ impl Store for SqliteStore {
         &'a self,
         task: &'a TaskId,
         epoch: u64,
-        places: Places,
+        places: WritePaths,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<u64>> {
-        let job = Job::BeginCommand { task: task.clone(), epoch: signed(epoch), places, now_ms };
+        let job = WriteJob::BeginCommand { task: task.clone(), epoch: signed(epoch), places, now_ms };
         let answer = self.writer.write(job);
         Box::pin(async move {
             match answer.wait().await? {
-                Written::Token(token) => Ok(token),
+                JobResult::Token(token) => Ok(token),
                 _ => unreachable!("a command has a token"),
             }
         })
     }
 
     fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(Job::EndCommand { task: task.clone(), token });
+        let answer = self.writer.write(WriteJob::EndCommand { task: task.clone(), token });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
-    fn commands(&self) -> BoxFuture<'_, Result<Vec<Command>>> {
+    fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>> {
         Box::pin(self.reader.read(leases::commands))
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(Job::Beat { owner: owner.to_owned(), now_ms });
+        let answer = self.writer.write(WriteJob::Beat { owner: owner.to_owned(), now_ms });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -290,25 +293,36 @@ impl Store for SqliteStore {
 }
 
 impl ApprovalStore for SqliteStore {
-    fn park(&self, request: Request) -> BoxFuture<'_, Result<Parked>> {
-        Box::pin(self.change_approval(Act::Park(request)))
+    fn park(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>> {
+        Box::pin(self.change_approval(ApprovalAct::Park(request)))
     }
 
-    fn answer<'a>(&'a self, id: &'a str, hash: &'a str, answer: Answer) -> BoxFuture<'a, Result<Parked>> {
-        Box::pin(self.change_approval(Act::Answer { id: id.to_owned(), hash: hash.to_owned(), answer }))
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        hash: &'a str,
+        answer: ApprovalAnswer,
+    ) -> BoxFuture<'a, Result<ParkedCall>> {
+        Box::pin(self.change_approval(ApprovalAct::Answer {
+            id: id.to_owned(),
+            hash: hash.to_owned(),
+            answer,
+        }))
     }
 
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(Job::Approval(Act::Close { task: task.clone(), why: why.to_owned() }));
+        let answer = self
+            .writer
+            .write(WriteJob::Approval(ApprovalAct::Close { task: task.clone(), why: why.to_owned() }));
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
-    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>> {
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>> {
         let id = id.to_owned();
         Box::pin(self.reader.read(move |connection, path| approvals::find(connection, path, &id)))
     }
 
-    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>> {
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>> {
         Box::pin(self.reader.read(move |connection, path| approvals::list(connection, path, &query)))
     }
 }
@@ -348,26 +362,26 @@ impl ContextStore for SqliteStore {
         self.change_session(session, SessionChange::Delete, now_ms)
     }
 
-    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>> {
-        let answer = self.writer.write(Job::Change(Box::new(request)));
+    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<ChangeResult>> {
+        let answer = self.writer.write(WriteJob::Change(Box::new(request)));
         Box::pin(async move {
             match answer.wait().await? {
-                Written::Context(changed) => Ok(changed),
+                JobResult::Context(changed) => Ok(changed),
                 _ => unreachable!("a change writes to the context"),
             }
         })
     }
 
-    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>> {
+    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<ValueHead>>> {
         self.read_context(session, move |connection, number| context::live_heads(connection, number, now_ms))
     }
 
     fn context_values<'a>(
         &'a self,
         session: &'a str,
-        keys: &'a [Key],
+        keys: &'a [ContextKey],
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    ) -> BoxFuture<'a, Result<Vec<ContextEntry>>> {
         let keys = keys.to_vec();
         self.read_context(session, move |connection, number| {
             context::values(connection, number, &keys, now_ms)
@@ -377,20 +391,24 @@ impl ContextStore for SqliteStore {
     fn context_history<'a>(
         &'a self,
         session: &'a str,
-        key: &'a Key,
+        key: &'a ContextKey,
         limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<Past>>> {
+    ) -> BoxFuture<'a, Result<Vec<HistoryLine>>> {
         let key = key.clone();
         self.read_context(session, move |connection, number| {
             context::history(connection, number, &key, limit)
         })
     }
 
-    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>> {
+    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<ContextSnapshot>>> {
         self.read_context(session, context::snapshots)
     }
 
-    fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    fn snapshot<'a>(
+        &'a self,
+        session: &'a str,
+        label: &'a SnapshotLabel,
+    ) -> BoxFuture<'a, Result<Vec<ContextEntry>>> {
         let label = label.clone();
         self.read_context(session, move |connection, number| context::copied(connection, number, &label))
     }
@@ -403,19 +421,19 @@ impl SqliteStore {
         self.reader.read(move |connection, path| context::state(connection, path, &session)).await
     }
 
-    async fn change_approval(&self, act: Act) -> Result<Parked> {
-        match self.writer.write(Job::Approval(act)).wait().await? {
-            Written::Approval(Some(parked)) => Ok(*parked),
+    async fn change_approval(&self, act: ApprovalAct) -> Result<ParkedCall> {
+        match self.writer.write(WriteJob::Approval(act)).wait().await? {
+            JobResult::Approval(Some(parked)) => Ok(*parked),
             _ => unreachable!("it writes an approval"),
         }
     }
 
     fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
         let (task, owner) = (task.clone(), owner.to_owned());
-        let answer = self.writer.write(Job::Claim { task, from, owner });
+        let answer = self.writer.write(WriteJob::Claim { task, from, owner });
         Box::pin(async move {
             match answer.wait().await? {
-                Written::Epoch(epoch) => Ok(epoch),
+                JobResult::Epoch(epoch) => Ok(epoch),
                 _ => unreachable!("a claim writes an epoch"),
             }
         })
@@ -428,14 +446,14 @@ impl SqliteStore {
         now_ms: u64,
     ) -> BoxFuture<'static, Result<()>> {
         let session = session.to_owned();
-        let answer = self.writer.write(Job::Session { session, change, now_ms });
+        let answer = self.writer.write(WriteJob::Session { session, change, now_ms });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn read_context<T: Send + 'static>(
         &self,
         session: &str,
-        query: impl FnOnce(&rusqlite::Connection, i64) -> Result<T, context::Refusal> + Send + 'static,
+        query: impl FnOnce(&rusqlite::Connection, i64) -> Result<T, context::ContextRefusal> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let session = session.to_owned();
         Box::pin(self.reader.read(move |connection, path| context::read(connection, path, &session, query)))

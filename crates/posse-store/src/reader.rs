@@ -8,7 +8,7 @@ use posse_core::journal::Record;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
-use posse_runtime::ports::{ResultDelivery, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{ResultDelivery, TaskFilter, TaskQuery, TaskRow};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{SpendingGroup, SpendingLine, fault, open};
@@ -26,12 +26,12 @@ pub(crate) const ROWS: &str =
              + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0), delivery
      FROM tasks LEFT JOIN journal ON position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295";
 
-pub(crate) struct Reader {
+pub(crate) struct StoreReader {
     path: PathBuf,
     connection: Arc<Mutex<Option<Connection>>>,
 }
 
-impl Reader {
+impl StoreReader {
     /// Creates a reader; it opens its connection at the first query.
     pub fn new(path: PathBuf) -> Self {
         Self { path, connection: Arc::default() }
@@ -102,11 +102,13 @@ pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Resul
 pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> Result<Vec<TaskRow>> {
     // `/` comes right after `.`, and no id has a character as large as the one after a prefix.
     let (which, text) = match &query.of {
-        Which::All => ("?1 = ''", ""),
-        Which::Session(session) => ("(id = ?1 OR (id > ?1 || '.' AND id < ?1 || '/'))", session.as_str()),
-        Which::ChildrenOf(parent) => ("parent = ?1", parent.as_str()),
-        Which::Prefix(prefix) => ("id >= ?1 AND id < ?1 || char(1114111)", prefix.as_str()),
-        Which::Short(short) => {
+        TaskFilter::All => ("?1 = ''", ""),
+        TaskFilter::Session(session) => {
+            ("(id = ?1 OR (id > ?1 || '.' AND id < ?1 || '/'))", session.as_str())
+        }
+        TaskFilter::ChildrenOf(parent) => ("parent = ?1", parent.as_str()),
+        TaskFilter::Prefix(prefix) => ("id >= ?1 AND id < ?1 || char(1114111)", prefix.as_str()),
+        TaskFilter::Short(short) => {
             ("(id = ?1 OR substr(id, -length(?1) - 1) = '.' || ?1) AND instr(?1, '.') = 0", short.as_str())
         }
     };
@@ -295,7 +297,7 @@ mod tests {
         };
         let listing = || {
             let connection = open::connect_reader(&path).unwrap();
-            let query = TaskQuery { limit: 20, ..TaskQuery::of(Which::All) };
+            let query = TaskQuery { limit: 20, ..TaskQuery::of(TaskFilter::All) };
             let rows = tasks(&connection, &path, &query).unwrap();
             assert_eq!(rows.len(), 20);
             let ids: Vec<TaskId> = rows.into_iter().map(|row| row.id).collect();

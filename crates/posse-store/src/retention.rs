@@ -2,7 +2,7 @@
 //!
 //! A tree goes in one transaction, so nobody ever sees a part of one. Space is given back by incremental vacuum, in slices that hold
 //! the write lock for milliseconds: `VACUUM` would hold it for as long as it copies the whole store, and other processes give up
-//! after `Settings::busy_max`. A store made before there was retention lacks the pointer map that this needs; it gets one by a
+//! after `StoreSettings::busy_max`. A store made before there was retention lacks the pointer map that this needs; it gets one by a
 //! single `VACUUM`, on a connection of its own that may spill (see `log`).
 
 use std::path::{Path, PathBuf};
@@ -42,12 +42,12 @@ pub struct TaskTree {
     epochs: u64,
 }
 
-/// How much room a store takes.
+/// Size of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreSize {
-    /// Of the file, without its log.
+    /// Bytes of the file, without its log.
     pub file_bytes: u64,
-    /// Of the pages in it that hold something.
+    /// Bytes of the pages in use.
     pub used_bytes: u64,
 }
 
@@ -59,7 +59,7 @@ pub enum SpaceReturn {
     NeedsRewrite,
 }
 
-/// Whether a store without a pointer map may be rewritten.
+/// Permission to rewrite a store without a pointer map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewriteConsent {
     Given,
@@ -81,7 +81,7 @@ const MEMBERS: &str = "WITH RECURSIVE tree (number, id) AS (
      SELECT tasks.number, tasks.id, status = 'running', updated_ms, epoch
      FROM tree CROSS JOIN tasks ON tasks.number = tree.number";
 
-/// What a task used stays known after it: one row for each model and day.
+/// Keeps the usage of a deleted task: one row for each model and day.
 const KEEP_SPENDING: &str =
     "INSERT INTO spent (task, agent, model, at_ms, turns, input, output, cost, unpriced)
      SELECT ?2, (SELECT agent FROM tasks WHERE number = ?1), model, max(at_ms), count(model),

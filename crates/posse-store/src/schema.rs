@@ -7,7 +7,7 @@ use posse_core::ErrorCode;
 use posse_messages::localized;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::fault::{self, Fault};
+use crate::fault::{self, StoreFault};
 use crate::open::retry_busy;
 
 /// Says in the file's header that it is ours: "Poss".
@@ -312,7 +312,7 @@ const DELIVERY: &str = "
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Reads the version and refuses what is not ours or from a later program. Changes nothing.
-pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault> {
+pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, StoreFault> {
     let failed = |e| fault::from_sqlite(path, connection, e);
     // One statement sees one state: another process may be making the tables at this moment.
     let (version, application, tables): (u32, i32, u32) = connection
@@ -325,14 +325,14 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault
         .map_err(failed)?;
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
-        return Err(Fault::new(
+        return Err(StoreFault::new(
             ErrorCode::StoreUnavailable,
             localized!("store-foreign", path = path.display()),
         )
         .hint(localized!("store-foreign-hint")));
     }
     if version > VERSION {
-        return Err(Fault::new(
+        return Err(StoreFault::new(
             ErrorCode::StoreNewer,
             localized!("store-newer", path = path.display(), version, known = VERSION),
         )
@@ -342,7 +342,7 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault
 }
 
 /// Brings the file to the current version, one transaction for each step.
-pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<(), Fault> {
+pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<(), StoreFault> {
     while version(connection, path)? < VERSION {
         if let Err(e) = step(connection, busy_max) {
             return Err(fault::from_sqlite(path, connection, e));

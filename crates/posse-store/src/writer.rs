@@ -11,8 +11,8 @@ use posse_messages::localized;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::commit::{Committer, Job, Written};
-use crate::fault::Fault;
+use crate::commit::{GroupCommitter, JobResult, WriteJob};
+use crate::fault::StoreFault;
 
 /// Jobs that may wait. Each driver waits for most of its appends, so honest use stays far below; beyond it the disk does not keep
 /// up and callers should hear it.
@@ -21,32 +21,32 @@ const QUEUE_MAX: usize = 4_096;
 /// Jobs in one transaction, so that other processes get their turn at the lock.
 const GROUP_MAX: usize = 256;
 
-type JobAnswer = Result<Written, Fault>;
-type QueuedJob = (Job, oneshot::Sender<JobAnswer>);
+type JobAnswer = Result<JobResult, StoreFault>;
+type QueuedJob = (WriteJob, oneshot::Sender<JobAnswer>);
 
 /// Handle of the writer thread. Dropping it writes what is queued and closes the file.
-pub(crate) struct Writer {
+pub(crate) struct StoreWriter {
     jobs: Option<SyncSender<QueuedJob>>,
     thread: Mutex<WriterThread>,
 }
 
 /// The thread starts with the first job: a process that only reads never needs it.
 enum WriterThread {
-    Idle(Box<Committer>, Receiver<QueuedJob>),
+    Idle(Box<GroupCommitter>, Receiver<QueuedJob>),
     Running(JoinHandle<()>),
     Ended,
 }
 
-impl Writer {
+impl StoreWriter {
     /// Creates a writer on this connection.
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
-        let committer = Box::new(Committer::new(connection, path, busy_max));
+        let committer = Box::new(GroupCommitter::new(connection, path, busy_max));
         Self { jobs: Some(jobs), thread: Mutex::new(WriterThread::Idle(committer, queue)) }
     }
 
     /// Queues a job at once; it is written whether or not anybody waits for the answer.
-    pub fn write(&self, job: Job) -> PendingAnswer {
+    pub fn write(&self, job: WriteJob) -> PendingAnswer {
         let (reply, answer) = oneshot::channel();
         let queued = match &self.jobs {
             Some(jobs) => jobs.try_send((job, reply)),
@@ -59,14 +59,14 @@ impl Writer {
         })
     }
 
-    fn start_thread(&self) -> Result<(), Fault> {
+    fn start_thread(&self) -> Result<(), StoreFault> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         *thread = match std::mem::replace(&mut *thread, WriterThread::Ended) {
             WriterThread::Idle(mut committer, queue) => {
                 let builder = std::thread::Builder::new().name("posse-store".to_owned());
                 let started = builder.spawn(move || write_queued(&mut committer, &queue));
                 WriterThread::Running(started.map_err(|e| {
-                    Fault::new(ErrorCode::Internal, localized!("store-writer-ended")).hint(e.to_string())
+                    StoreFault::new(ErrorCode::Internal, localized!("store-writer-ended")).hint(e.to_string())
                 })?)
             }
             other => other,
@@ -75,7 +75,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.jobs = None;
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -87,20 +87,20 @@ impl Drop for Writer {
 }
 
 /// The answer to a queued job.
-pub(crate) struct PendingAnswer(Result<oneshot::Receiver<JobAnswer>, Fault>);
+pub(crate) struct PendingAnswer(Result<oneshot::Receiver<JobAnswer>, StoreFault>);
 
 impl PendingAnswer {
     /// Waits until the job is durable.
-    pub async fn wait(self) -> Result<Written> {
+    pub async fn wait(self) -> Result<JobResult> {
         // The sender is gone without an answer if a commit panicked.
         Ok(self.0?.await.unwrap_or_else(|_| Err(writer_ended()))?)
     }
 }
 
 /// Commits everything that is queued, group by group, until the store is closed.
-fn write_queued(committer: &mut Committer, queue: &Receiver<QueuedJob>) {
+fn write_queued(committer: &mut GroupCommitter, queue: &Receiver<QueuedJob>) {
     while let Ok(first) = queue.recv() {
-        let (jobs, replies): (Vec<Job>, Vec<_>) =
+        let (jobs, replies): (Vec<WriteJob>, Vec<_>) =
             std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).unzip();
         for (reply, answer) in replies.into_iter().zip(committer.commit(&jobs)) {
             // A caller that stopped waiting does not hear it; the write stays.
@@ -109,13 +109,13 @@ fn write_queued(committer: &mut Committer, queue: &Receiver<QueuedJob>) {
     }
 }
 
-fn queue_full() -> Fault {
-    Fault::new(ErrorCode::StoreBusy, localized!("store-queue-full", queue_max = QUEUE_MAX))
+fn queue_full() -> StoreFault {
+    StoreFault::new(ErrorCode::StoreBusy, localized!("store-queue-full", queue_max = QUEUE_MAX))
         .hint(localized!("store-queue-full-hint"))
 }
 
-fn writer_ended() -> Fault {
-    Fault::new(ErrorCode::Internal, localized!("store-writer-ended"))
+fn writer_ended() -> StoreFault {
+    StoreFault::new(ErrorCode::Internal, localized!("store-writer-ended"))
         .hint(localized!("store-writer-ended-hint"))
 }
 
@@ -126,11 +126,11 @@ mod tests {
     use posse_core::id::TaskId;
     use posse_testkit::store_suite::{asked, new_task};
 
-    fn committer(directory: &tempfile::TempDir) -> Committer {
+    fn committer(directory: &tempfile::TempDir) -> GroupCommitter {
         let busy_max = Duration::from_secs(1);
         let path = open::prepare_file(&directory.path().join("posse.db")).unwrap();
         let connection = open::connect(&path, busy_max).unwrap();
-        Committer::new(connection, path, busy_max)
+        GroupCommitter::new(connection, path, busy_max)
     }
 
     fn rows(directory: &tempfile::TempDir) -> i64 {
@@ -146,7 +146,7 @@ mod tests {
         let answers: Vec<_> = (0..GROUP_MAX + 10)
             .map(|n| {
                 let (reply, answer) = oneshot::channel();
-                assert!(jobs.try_send((Job::create(new_task(&format!("t{n}"))), reply)).is_ok());
+                assert!(jobs.try_send((WriteJob::create(new_task(&format!("t{n}"))), reply)).is_ok());
                 answer
             })
             .collect();
@@ -162,10 +162,10 @@ mod tests {
         let committer = committer(&directory);
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let thread = Mutex::new(WriterThread::Idle(Box::new(committer), queue));
-        let writer = Writer { jobs: Some(jobs), thread };
-        drop(writer.write(Job::create(new_task("a"))));
-        drop(writer.write(Job::append(TaskId::root("a"), 1, &[asked(1)])));
-        drop(writer.write(Job::append(TaskId::root("a"), 1, &[asked(2)])).wait());
+        let writer = StoreWriter { jobs: Some(jobs), thread };
+        drop(writer.write(WriteJob::create(new_task("a"))));
+        drop(writer.write(WriteJob::append(TaskId::root("a"), 1, &[asked(1)])));
+        drop(writer.write(WriteJob::append(TaskId::root("a"), 1, &[asked(2)])).wait());
         drop(writer);
         assert_eq!(rows(&directory), 3);
     }
@@ -175,8 +175,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         drop((queue, committer(&directory)));
-        let writer = Writer { jobs: Some(jobs), thread: Mutex::new(WriterThread::Ended) };
-        let error = writer.write(Job::create(new_task("a"))).wait().await.unwrap_err();
+        let writer = StoreWriter { jobs: Some(jobs), thread: Mutex::new(WriterThread::Ended) };
+        let error = writer.write(WriteJob::create(new_task("a"))).wait().await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Internal);
     }
 }

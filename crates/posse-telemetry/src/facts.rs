@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// A completed action of the `subagent` tool.
 #[derive(Debug, Default, PartialEq)]
-pub struct Delegation {
+pub struct DelegationFact {
     pub action: String,
     /// The affected task.
     pub task: Option<TaskId>,
@@ -29,13 +29,13 @@ pub fn delegate_of(call: &ToolCall) -> Option<String> {
 }
 
 /// Extracts the facts of a completed `subagent` call; `None` for other tools.
-pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Option<Delegation> {
+pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Option<DelegationFact> {
     if canonical(&call.name) != "subagent" {
         return None;
     }
     let (asked, answered) = (object(call.arguments.as_object_text()), object(&result.text));
     let task = word(&answered, "task_id").or_else(|| word(&asked, "task_id"));
-    Some(Delegation {
+    Some(DelegationFact {
         action: word(&asked, "action")?,
         task: task.map(|short| TaskId::from_store(format!("{}.{short}", caller.session()))),
         agent: agent(&answered, "agent").or_else(|| agent(&asked, "agent")).or_else(|| agent(&asked, "name")),

@@ -7,24 +7,24 @@ mod record;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use posse_core::approval::Verdict;
+use posse_core::approval::ApprovalVerdict;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::message::{Block, ToolCall};
 use posse_core::usage::Usage;
-use posse_runtime::ports::{Delta, Observer, Payload};
+use posse_runtime::ports::{Delta, ObservedPayload, Observer};
 use serde_json::{Value, json};
 use tracing::Level;
 
-use crate::facts::{self, Delegation};
+use crate::facts::{self, DelegationFact};
 use crate::tool_name;
-use record::Record;
+use record::LogRecord;
 
-pub use json_lines::{Filter, JsonLines, open};
+pub use json_lines::{JsonLog, LogFilter, open};
 
 /// Policy for logging tasks, prompts, arguments and results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Payloads {
+pub enum PayloadPolicy {
     /// The default: they may be confidential, and many people read logs.
     Never,
     /// For debugging.
@@ -36,14 +36,14 @@ pub enum Payloads {
 const TASKS_MAX: usize = 10_000;
 
 /// An observer that logs events.
-pub struct Log {
-    payloads: Payloads,
+pub struct EventLog {
+    payloads: PayloadPolicy,
     agents: Mutex<BTreeMap<TaskId, String>>,
 }
 
-impl Log {
+impl EventLog {
     /// Creates a log with this payload policy.
-    pub fn new(payloads: Payloads) -> Self {
+    pub fn new(payloads: PayloadPolicy) -> Self {
         Self { payloads, agents: Mutex::default() }
     }
 
@@ -63,18 +63,22 @@ impl Log {
         agents.insert(task.clone(), agent.to_owned());
     }
 
-    fn record<'a>(&self, task: &'a TaskId, event: &'a str) -> Record<'a> {
-        Record { task_id: Some(task.as_str()), agent: self.agent(task), ..Record::new(task.session(), event) }
+    fn record<'a>(&self, task: &'a TaskId, event: &'a str) -> LogRecord<'a> {
+        LogRecord {
+            task_id: Some(task.as_str()),
+            agent: self.agent(task),
+            ..LogRecord::new(task.session(), event)
+        }
     }
 
     /// Emits a record that carries only text.
     fn text(&self, task: &TaskId, event: &str, turn: u32, payload: Value) {
-        Record { turn: Some(turn), payload: Some(payload.to_string()), ..self.record(task, event) }
+        LogRecord { turn: Some(turn), payload: Some(payload.to_string()), ..self.record(task, event) }
             .emit(Level::INFO);
     }
 
-    fn delegation(&self, caller: &TaskId, call: &ToolCall, done: Delegation) {
-        Record {
+    fn delegation(&self, caller: &TaskId, call: &ToolCall, done: DelegationFact) {
+        LogRecord {
             task_id: done.task.as_ref().map(TaskId::as_str),
             agent: done.agent,
             caller_task_id: Some(caller.as_str()),
@@ -83,73 +87,76 @@ impl Log {
             status: done.status,
             turns_used: done.turns_used,
             error: done.error,
-            ..Record::new(caller.session(), "subagent")
+            ..LogRecord::new(caller.session(), "subagent")
         }
         .emit(Level::INFO);
     }
 }
 
-impl Observer for Log {
+impl Observer for EventLog {
     // flat table
     fn event(&self, task: &TaskId, event: &Event) {
         if let Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
             self.know(task, agent);
         }
         // Event texts are reasons that may quote a model, a tool or a provider.
-        let text =
-            |text: &str| (self.payloads == Payloads::InFull).then(|| json!({ "text": text }).to_string());
+        let text = |text: &str| {
+            (self.payloads == PayloadPolicy::InFull).then(|| json!({ "text": text }).to_string())
+        };
         match event {
             Event::Started { model, .. } => {
-                Record { model: Some(model), ..self.record(task, "started") }.emit(Level::INFO);
+                LogRecord { model: Some(model), ..self.record(task, "started") }.emit(Level::INFO);
             }
             Event::Resumed { .. } => self.record(task, "resumed").emit(Level::INFO),
             Event::TurnStarted { turn, .. } => {
-                Record { turn: Some(*turn), ..self.record(task, "turn_started") }.emit(Level::DEBUG);
+                LogRecord { turn: Some(*turn), ..self.record(task, "turn_started") }.emit(Level::DEBUG);
             }
             Event::Replied { turn, model, usage, calls } => {
-                let record = Record { turn: Some(*turn), model: Some(model), ..self.record(task, "replied") };
-                Record { calls: Some(*calls), ..with_tokens(record, usage) }.emit(Level::INFO);
+                let record =
+                    LogRecord { turn: Some(*turn), model: Some(model), ..self.record(task, "replied") };
+                LogRecord { calls: Some(*calls), ..with_tokens(record, usage) }.emit(Level::INFO);
             }
             Event::Noted { note } => {
                 if let Some(note) = text(note) {
-                    Record { payload: Some(note), ..self.record(task, "noted") }.emit(Level::INFO);
+                    LogRecord { payload: Some(note), ..self.record(task, "noted") }.emit(Level::INFO);
                 }
             }
             Event::ModelFailed { kind, message } => {
-                let record = Record { error: Some(kind.wire()), ..self.record(task, "model_failed") };
-                Record { payload: text(message), ..record }.emit(Level::WARN);
+                let record = LogRecord { error: Some(kind.wire()), ..self.record(task, "model_failed") };
+                LogRecord { payload: text(message), ..record }.emit(Level::WARN);
             }
             Event::ToolStarted { key, tool, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_started") }
+                LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "tool_started") }
                     .emit(Level::DEBUG);
             }
             Event::ToolRefused { key, tool, why } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                let record = Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_refused") };
-                Record { payload: text(why), ..record }.emit(Level::WARN);
+                let record =
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "tool_refused") };
+                LogRecord { payload: text(why), ..record }.emit(Level::WARN);
             }
             Event::ApprovalRequested { key, tool, summary, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    Record { call, tool, turn: Some(key.turn), ..self.record(task, "approval_requested") };
-                Record { payload: text(summary), ..record }.emit(Level::WARN);
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "approval_requested") };
+                LogRecord { payload: text(summary), ..record }.emit(Level::WARN);
             }
             Event::ApprovalResolved { key, tool, verdict, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    Record { call, tool, turn: Some(key.turn), ..self.record(task, "approval_resolved") };
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "approval_resolved") };
                 let status = match verdict {
-                    Verdict::Approve => "approved",
-                    Verdict::Deny => "denied",
+                    ApprovalVerdict::Approve => "approved",
+                    ApprovalVerdict::Deny => "denied",
                 };
-                Record { status: Some(status.to_owned()), ..record }.emit(Level::INFO);
+                LogRecord { status: Some(status.to_owned()), ..record }.emit(Level::INFO);
             }
             Event::ToolFinished { key, tool, is_error, in_doubt, bytes, millis, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_finished") };
-                Record {
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "tool_finished") };
+                LogRecord {
                     is_error: Some(*is_error),
                     in_doubt: in_doubt.then_some(true),
                     bytes: Some(*bytes),
@@ -159,20 +166,21 @@ impl Observer for Log {
                 .emit(Level::INFO);
             }
             Event::Elided { bytes, .. } => {
-                Record { bytes: Some(*bytes), ..self.record(task, "elided") }.emit(Level::INFO);
+                LogRecord { bytes: Some(*bytes), ..self.record(task, "elided") }.emit(Level::INFO);
             }
             Event::Verifying { command } => {
-                Record { payload: text(command), ..self.record(task, "verifying") }.emit(Level::DEBUG);
+                LogRecord { payload: text(command), ..self.record(task, "verifying") }.emit(Level::DEBUG);
             }
             Event::Verified { command, passed, millis, .. } => {
-                let record = Record { payload: text(command), ..self.record(task, "verified") };
-                Record { is_error: Some(!passed), duration_ms: Some(*millis), ..record }.emit(Level::INFO);
+                let record = LogRecord { payload: text(command), ..self.record(task, "verified") };
+                LogRecord { is_error: Some(!passed), duration_ms: Some(*millis), ..record }.emit(Level::INFO);
             }
             Event::WrappingUp { reason } => {
-                Record { reason: Some(reason.wire()), ..self.record(task, "wrapping_up") }.emit(Level::INFO);
+                LogRecord { reason: Some(reason.wire()), ..self.record(task, "wrapping_up") }
+                    .emit(Level::INFO);
             }
             Event::Finished { status, stop, turns, tool_calls, usage } => {
-                let record = Record {
+                let record = LogRecord {
                     status: Some(status.wire().to_owned()),
                     reason: Some(stop.wire()),
                     turns_used: Some(u64::from(*turns)),
@@ -187,37 +195,37 @@ impl Observer for Log {
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         let Delta::Restarted { why, wait } = delta else { return };
-        let payload = (self.payloads == Payloads::InFull).then(|| json!({ "text": why }).to_string());
+        let payload = (self.payloads == PayloadPolicy::InFull).then(|| json!({ "text": why }).to_string());
         let wait_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        Record { wait_ms, payload, ..self.record(task, "model_retry") }.emit(Level::WARN);
+        LogRecord { wait_ms, payload, ..self.record(task, "model_retry") }.emit(Level::WARN);
     }
 
-    fn payload(&self, task: &TaskId, payload: Payload<'_>) {
-        if let Payload::Result { call, result } = payload
+    fn payload(&self, task: &TaskId, payload: ObservedPayload<'_>) {
+        if let ObservedPayload::Result { call, result } = payload
             && let Some(done) = facts::delegation(task, call, result)
         {
             self.delegation(task, call, done);
         }
-        if self.payloads == Payloads::Never {
+        if self.payloads == PayloadPolicy::Never {
             return;
         }
         match payload {
-            Payload::Start(start) => {
+            ObservedPayload::Start(start) => {
                 let (system, first) = start.opening();
                 let texts = json!({ "task": start.task, "system": system, "first_message": first });
                 self.text(task, "task_text", 0, texts);
             }
-            Payload::Message(text) => self.text(task, "message_text", 0, json!({ "text": text })),
-            Payload::Reply { turn, reply } => {
+            ObservedPayload::Message(text) => self.text(task, "message_text", 0, json!({ "text": text })),
+            ObservedPayload::Reply { turn, reply } => {
                 self.text(task, "reply_text", turn, json!({ "text": text_of(&reply.blocks) }));
             }
-            Payload::Call(call) => {
+            ObservedPayload::Call(call) => {
                 let arguments = call.arguments.as_object_text();
                 let texts =
                     json!({ "call": call.key.to_string(), "tool": call.name, "arguments": arguments });
                 self.text(task, "call_text", call.key.turn, texts);
             }
-            Payload::Result { call, result } => {
+            ObservedPayload::Result { call, result } => {
                 let texts = json!({ "call": call.key.to_string(), "tool": call.name, "result": result.text });
                 self.text(task, "result_text", call.key.turn, texts);
             }
@@ -225,8 +233,8 @@ impl Observer for Log {
     }
 }
 
-fn with_tokens<'a>(record: Record<'a>, usage: &Usage) -> Record<'a> {
-    Record {
+fn with_tokens<'a>(record: LogRecord<'a>, usage: &Usage) -> LogRecord<'a> {
+    LogRecord {
         input_tokens: Some(usage.input),
         output_tokens: Some(usage.output),
         cache_read_tokens: Some(usage.cache_read),

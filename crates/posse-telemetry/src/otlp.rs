@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 use posse_core::Result;
 use posse_messages::localized;
 
-use crate::spans::{Sink, Span};
+use crate::spans::{Span, SpanSink};
 
 pub use encode::encode;
-pub use http::Collector;
+pub use http::OtlpCollector;
 
 /// Queue size: about a megabyte of spans; a busy session makes a few per second.
 const QUEUE_MAX: usize = 2_048;
@@ -32,15 +32,15 @@ const REQUEST_WAIT: Duration = Duration::from_secs(5);
 const FLUSH_WAIT: Duration = Duration::from_secs(2);
 
 /// An exporter. Dropping it flushes the queue for up to two seconds and reports lost spans.
-pub struct Exporter {
-    queue: Arc<Queue>,
+pub struct SpanExporter {
+    queue: Arc<SpanQueue>,
     thread: Option<JoinHandle<()>>,
     done: Receiver<()>,
     collector: String,
     say: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-struct Queue {
+struct SpanQueue {
     /// `None` once the queue is closed.
     sender: Mutex<Option<SyncSender<Span>>>,
     offered: AtomicU64,
@@ -49,16 +49,16 @@ struct Queue {
     trouble: Mutex<Option<String>>,
 }
 
-impl Exporter {
+impl SpanExporter {
     /// Starts the exporter; `say` is told about lost spans at the end.
     pub fn start(
-        collector: Collector,
+        collector: OtlpCollector,
         service: String,
         say: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self> {
         let (sender, spans) = sync_channel(QUEUE_MAX);
         let (finished, done) = sync_channel(1);
-        let queue = Arc::new(Queue {
+        let queue = Arc::new(SpanQueue {
             sender: Mutex::new(Some(sender)),
             offered: AtomicU64::new(0),
             delivered: AtomicU64::new(0),
@@ -76,12 +76,12 @@ impl Exporter {
     }
 
     /// Returns the sink that feeds this exporter.
-    pub fn sink(&self) -> Arc<dyn Sink> {
+    pub fn sink(&self) -> Arc<dyn SpanSink> {
         self.queue.clone()
     }
 }
 
-impl Sink for Queue {
+impl SpanSink for SpanQueue {
     fn take(&self, span: Span) {
         self.offered.fetch_add(1, Ordering::Relaxed);
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,7 +92,7 @@ impl Sink for Queue {
     }
 }
 
-impl Drop for Exporter {
+impl Drop for SpanExporter {
     fn drop(&mut self) {
         // Dropping the sender ends the queue and then the thread.
         self.queue.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -113,7 +113,7 @@ impl Drop for Exporter {
 }
 
 /// Delivers batches until the queue ends.
-fn deliver(spans: &Receiver<Span>, collector: &Collector, service: &str, queue: &Queue) {
+fn deliver(spans: &Receiver<Span>, collector: &OtlpCollector, service: &str, queue: &SpanQueue) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let send = |batch: &[Span]| -> Result<u64, String> {
         let runtime = runtime.as_ref().map_err(|e| e.to_string())?;

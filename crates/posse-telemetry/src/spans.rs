@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::event::Event;
 use posse_core::id::{CallKey, TaskId};
-use posse_core::outcome::Status;
+use posse_core::outcome::OutcomeStatus;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{Delta, Observer, Payload};
+use posse_runtime::ports::{Delta, ObservedPayload, Observer};
 
 use crate::facts;
 use crate::tool_name;
@@ -29,18 +29,18 @@ pub struct Span {
     pub id: SpanId,
     pub parent: Option<SpanId>,
     pub name: String,
-    pub kind: Kind,
+    pub kind: SpanKind,
     /// Start and end in nanoseconds since 1970.
     pub began: u64,
     pub ended: u64,
-    pub attributes: Vec<(&'static str, Value)>,
+    pub attributes: Vec<(&'static str, SpanValue)>,
     /// The error type, if it failed.
     pub error: Option<String>,
 }
 
 /// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SpanKind {
     Internal,
     /// A request to another service.
     Client,
@@ -48,26 +48,26 @@ pub enum Kind {
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum SpanValue {
     Text(String),
     Number(u64),
     Flag(bool),
 }
 
-impl From<&str> for Value {
+impl From<&str> for SpanValue {
     fn from(text: &str) -> Self {
-        Value::Text(text.to_owned())
+        SpanValue::Text(text.to_owned())
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for SpanValue {
     fn from(number: u64) -> Self {
-        Value::Number(number)
+        SpanValue::Number(number)
     }
 }
 
 /// A receiver of finished spans. It runs inside a task, so it must neither block nor fail.
-pub trait Sink: Send + Sync {
+pub trait SpanSink: Send + Sync {
     fn take(&self, span: Span);
 }
 
@@ -75,15 +75,15 @@ pub trait Sink: Send + Sync {
 const REMEMBERED_MAX: usize = 10_000;
 
 /// An observer that turns events into spans.
-pub struct Spans {
-    sink: Arc<dyn Sink>,
-    open: Mutex<Open>,
+pub struct SpanObserver {
+    sink: Arc<dyn SpanSink>,
+    open: Mutex<OpenSpans>,
 }
 
 #[derive(Default)]
-struct Open {
-    traces: BTreeMap<String, Trace>,
-    tasks: BTreeMap<TaskId, Task>,
+struct OpenSpans {
+    traces: BTreeMap<String, SpanTrace>,
+    tasks: BTreeMap<TaskId, TaskSpan>,
     /// The call that spawned a task, as reported by the call's answer.
     spawned_by: BTreeMap<TaskId, SpanId>,
     /// Models of tasks about to start.
@@ -92,34 +92,34 @@ struct Open {
 
 /// The trace of one request to a session.
 #[derive(Clone, Copy)]
-struct Trace {
+struct SpanTrace {
     id: TraceId,
     /// The span of the session's root task; `None` before it starts.
     root: Option<SpanId>,
 }
 
-struct Task {
+struct TaskSpan {
     span: Span,
     agent: String,
     model: Option<String>,
-    chat: Option<Chat>,
-    calls: BTreeMap<CallKey, Call>,
+    chat: Option<ChatSpan>,
+    calls: BTreeMap<CallKey, CallSpan>,
 }
 
-struct Chat {
+struct ChatSpan {
     span: Span,
     attempts: u64,
 }
 
-struct Call {
+struct CallSpan {
     span: Span,
     /// The agent that the call delegates to.
     delegate: Option<String>,
 }
 
-impl Spans {
+impl SpanObserver {
     /// Creates an observer that passes finished spans to this sink.
-    pub fn new(sink: Arc<dyn Sink>) -> Self {
+    pub fn new(sink: Arc<dyn SpanSink>) -> Self {
         Self { sink, open: Mutex::default() }
     }
 
@@ -135,12 +135,12 @@ impl Spans {
         }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenSpans> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Spans {
+impl Observer for SpanObserver {
     fn event(&self, task: &TaskId, event: &Event) {
         let finished = self.open().event(task, event);
         if let Some(span) = finished {
@@ -157,27 +157,27 @@ impl Observer for Spans {
     }
 
     /// Extracts only which agent a call delegates to, and the model of a resumed task.
-    fn payload(&self, task: &TaskId, payload: Payload<'_>) {
+    fn payload(&self, task: &TaskId, payload: ObservedPayload<'_>) {
         match payload {
-            Payload::Call(call) => {
+            ObservedPayload::Call(call) => {
                 let delegate = facts::delegate_of(call);
                 self.open().call(task, call.key, &call.name, delegate);
             }
-            Payload::Result { call, result } => {
+            ObservedPayload::Result { call, result } => {
                 let Some(done) = facts::delegation(task, call, result) else { return };
                 if done.action == "spawn" && done.error.is_none() {
                     self.open().link(task, call.key, done.task);
                 }
             }
-            Payload::Start(start) => {
+            ObservedPayload::Start(start) => {
                 self.open().models.insert(task.clone(), start.agent.model.clone());
             }
-            Payload::Message(_) | Payload::Reply { .. } => {}
+            ObservedPayload::Message(_) | ObservedPayload::Reply { .. } => {}
         }
     }
 }
 
-impl Open {
+impl OpenSpans {
     /// Handles an event; returns the span that it ends.
     fn event(&mut self, id: &TaskId, event: &Event) -> Option<Span> {
         match event {
@@ -192,7 +192,7 @@ impl Open {
                     (is::TOOL_CALLS, u64::from(*tool_calls).into()),
                 ]);
                 span.attributes.extend(tokens(usage));
-                span.error = (*status == Status::Failed).then(|| stop.wire().to_owned());
+                span.error = (*status == OutcomeStatus::Failed).then(|| stop.wire().to_owned());
                 return Some(span);
             }
             Event::TurnStarted { turn, .. } => self.tasks.get_mut(id)?.ask(id, *turn),
@@ -214,7 +214,7 @@ impl Open {
                 let mut span = self.tasks.get_mut(id)?.calls.remove(key)?.span;
                 span.attributes.push((is::RESULT_BYTES, (*bytes).into()));
                 if *in_doubt {
-                    span.attributes.push((is::IN_DOUBT, Value::Flag(true)));
+                    span.attributes.push((is::IN_DOUBT, SpanValue::Flag(true)));
                 }
                 span.error = is_error.then(|| "tool_error".to_owned());
                 return Some(span);
@@ -235,7 +235,8 @@ impl Open {
         let announced = self.models.remove(id);
         let model = model.or(announced.as_deref());
         let trace = self.trace(id);
-        let mut span = Span::begin(trace.id, None, format!("{} {agent}", is::INVOKE_AGENT), Kind::Internal);
+        let mut span =
+            Span::begin(trace.id, None, format!("{} {agent}", is::INVOKE_AGENT), SpanKind::Internal);
         span.attributes = vec![
             (is::OPERATION, is::INVOKE_AGENT.into()),
             (is::AGENT_NAME, agent.into()),
@@ -249,28 +250,28 @@ impl Open {
             span.attributes.push((is::REQUEST_MODEL, model.into()));
         }
         if is_root(id) {
-            self.traces.insert(id.session().to_owned(), Trace { root: Some(span.id), ..trace });
+            self.traces.insert(id.session().to_owned(), SpanTrace { root: Some(span.id), ..trace });
         } else {
             span.parent = self.spawner(id, agent);
         }
         let (agent, model) = (agent.to_owned(), model.map(str::to_owned));
-        self.tasks.insert(id.clone(), Task { span, agent, model, chat: None, calls: BTreeMap::new() });
+        self.tasks.insert(id.clone(), TaskSpan { span, agent, model, chat: None, calls: BTreeMap::new() });
     }
 
     /// Returns the task's trace. The root task starts a new one, unless its children started first.
-    fn trace(&mut self, id: &TaskId) -> Trace {
+    fn trace(&mut self, id: &TaskId) -> SpanTrace {
         if self.traces.len() >= REMEMBERED_MAX {
             let Self { traces, tasks, .. } = self;
             traces.retain(|session, _| tasks.keys().any(|task| task.session() == session));
         }
         let known = self.traces.get(id.session()).filter(|trace| !is_root(id) || trace.root.is_none());
-        let trace = known.copied().unwrap_or_else(|| Trace { id: random(), root: None });
+        let trace = known.copied().unwrap_or_else(|| SpanTrace { id: random(), root: None });
         self.traces.insert(id.session().to_owned(), trace);
         trace
     }
 
     fn end(&mut self, id: &TaskId) -> Option<Span> {
-        let Task { mut span, agent, .. } = self.tasks.remove(id)?;
+        let TaskSpan { mut span, agent, .. } = self.tasks.remove(id)?;
         if is_root(id) {
             // No further tasks of this session can start.
             self.spawned_by.retain(|spawned, _| spawned.session() != id.session());
@@ -294,7 +295,7 @@ impl Open {
     fn call(&mut self, id: &TaskId, key: CallKey, tool: &str, delegate: Option<String>) {
         let Some(task) = self.tasks.get_mut(id) else { return };
         let span = task.tool(id, key, tool);
-        task.calls.insert(key, Call { span, delegate });
+        task.calls.insert(key, CallSpan { span, delegate });
     }
 
     fn link(&mut self, caller: &TaskId, key: CallKey, spawned: Option<TaskId>) {
@@ -313,11 +314,11 @@ impl Open {
     }
 }
 
-impl Task {
+impl TaskSpan {
     fn ask(&mut self, id: &TaskId, turn: u32) {
         let (provider, model) = split(self.model.as_deref().unwrap_or_default());
         let name = format!("{} {model}", is::CHAT).trim_end().to_owned();
-        let mut span = Span::begin(self.span.trace, Some(self.span.id), name, Kind::Client);
+        let mut span = Span::begin(self.span.trace, Some(self.span.id), name, SpanKind::Client);
         span.attributes = vec![
             (is::OPERATION, is::CHAT.into()),
             (is::CONVERSATION, id.session().into()),
@@ -329,11 +330,11 @@ impl Task {
             span.attributes.push((is::PROVIDER, provider.into()));
             span.attributes.push((is::REQUEST_MODEL, model.into()));
         }
-        self.chat = Some(Chat { span, attempts: 1 });
+        self.chat = Some(ChatSpan { span, attempts: 1 });
     }
 
     fn answered(&mut self) -> Option<Span> {
-        let Chat { mut span, attempts } = self.chat.take()?;
+        let ChatSpan { mut span, attempts } = self.chat.take()?;
         span.attributes.push((is::ATTEMPTS, attempts.into()));
         Some(span)
     }
@@ -344,7 +345,7 @@ impl Task {
             self.span.trace,
             Some(self.span.id),
             format!("{} {tool}", is::EXECUTE_TOOL),
-            Kind::Internal,
+            SpanKind::Internal,
         );
         span.attributes = vec![
             (is::OPERATION, is::EXECUTE_TOOL.into()),
@@ -360,7 +361,7 @@ impl Task {
 }
 
 impl Span {
-    fn begin(trace: TraceId, parent: Option<SpanId>, name: String, kind: Kind) -> Self {
+    fn begin(trace: TraceId, parent: Option<SpanId>, name: String, kind: SpanKind) -> Self {
         let began = now();
         let (attributes, error) = (Vec::new(), None);
         Self { trace, id: random(), parent, name, kind, began, ended: began, attributes, error }
@@ -375,7 +376,7 @@ fn ended(mut span: Span) -> Span {
     span
 }
 
-fn tokens(usage: &Usage) -> impl Iterator<Item = (&'static str, Value)> {
+fn tokens(usage: &Usage) -> impl Iterator<Item = (&'static str, SpanValue)> {
     let all = [
         (is::INPUT_TOKENS, usage.input),
         (is::OUTPUT_TOKENS, usage.output),

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use posse_core::Result;
-use posse_core::approval::Verdict;
+use posse_core::approval::ApprovalVerdict;
 use posse_core::context::wire::utc;
 use posse_core::journal::{Record, TaskStart, start_of};
-use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult};
 use posse_core::outcome::Outcome;
 use posse_core::reply::Reply;
 use posse_core::run::{Run, replay_each};
-use posse_core::tool::Effect;
+use posse_core::tool::ToolEffect;
 use posse_runtime::ports::TaskRow;
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl Transcript {
             Record::Replied { reply, elapsed_ms } => Some(assistant(run.turns(), reply, *elapsed_ms)),
             Record::Resolved { key, approval, verdict, by, elapsed_ms } => Some(json!({
                 "type": "event", "event": "approval_resolved", "call": key.to_string(), "approval": approval,
-                "approved": *verdict == Verdict::Approve, "by": by.to_string(), "elapsed_ms": elapsed_ms,
+                "approved": *verdict == ApprovalVerdict::Approve, "by": by.to_string(), "elapsed_ms": elapsed_ms,
             })),
             Record::Done { result, full_text, elapsed_ms } => {
                 Some(tool(result, full_text.as_deref(), *elapsed_ms))
@@ -150,8 +150,8 @@ fn assistant(turn: u32, reply: &Reply, elapsed_ms: u64) -> Value {
 /// index, because the run assigns keys only after it has read the reply.
 fn call(turn: u32, index: usize, call: &ToolCall) -> Value {
     let arguments: Value = match &call.arguments {
-        Arguments::Object(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
-        Arguments::Truncated(text) | Arguments::Invalid(text, _) => text.as_str().into(),
+        CallArguments::Object(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+        CallArguments::Truncated(text) | CallArguments::Invalid(text, _) => text.as_str().into(),
     };
     json!({ "call": format!("{turn}.{index}"), "name": call.name, "arguments": arguments })
 }
@@ -192,11 +192,11 @@ fn outcome(outcome: &Outcome, elapsed_ms: u64) -> Value {
 }
 
 /// Collects the task's tools for the replay, where their effect does not matter.
-fn tools(start: &TaskStart, records: &[Record]) -> BTreeMap<String, Effect> {
+fn tools(start: &TaskStart, records: &[Record]) -> BTreeMap<String, ToolEffect> {
     let intended = records.iter().filter_map(|record| match record {
         Record::Done { result, .. } if !result.mistake => Some(result.name.clone()),
         _ => None,
     });
     let granted = start.grant.tools().map(str::to_owned);
-    granted.chain(intended).map(|name| (name, Effect::Pure)).collect()
+    granted.chain(intended).map(|name| (name, ToolEffect::Pure)).collect()
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use posse_core::context::{
-    Act, Audience, Change, Changed, HISTORY_MAX, Head, KEYS_MAX, Key, Label, SNAPSHOTS_MAX, TOTAL_TOKENS_MAX,
-    Wanted, Write,
+    Audience, AudienceChange, ChangeResult, ContextChange, ContextKey, ContextWrite, HISTORY_MAX, HistoryAct,
+    KEYS_MAX, SNAPSHOTS_MAX, SnapshotLabel, TOTAL_TOKENS_MAX, ValueHead,
 };
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
@@ -32,26 +32,26 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     of_sixteen_that_expect_one_version_one_wins(fresh()).await;
 }
 
-pub fn key(raw: &str) -> Key {
-    Key::parse(raw).expect("keys in tests are spelled right")
+pub fn key(raw: &str) -> ContextKey {
+    ContextKey::parse(raw).expect("keys in tests are spelled right")
 }
 
-pub fn label(raw: &str) -> Label {
-    Label::parse(raw).expect("labels in tests are spelled right")
+pub fn label(raw: &str) -> SnapshotLabel {
+    SnapshotLabel::parse(raw).expect("labels in tests are spelled right")
 }
 
-pub fn to_write(name: &str, value: &str) -> Write {
-    Write {
+pub fn to_write(name: &str, value: &str) -> ContextWrite {
+    ContextWrite {
         key: key(name),
         value: value.to_owned(),
         expected_version: None,
         expires_at_ms: None,
-        audience: Wanted::default(),
+        audience: AudienceChange::default(),
     }
 }
 
 /// A change in the session `s` at the given time, by someone called `by`.
-pub fn at(now_ms: u64, by: &str, change: Change) -> ChangeRequest {
+pub fn at(now_ms: u64, by: &str, change: ContextChange) -> ChangeRequest {
     let (session, participant) = ("s".to_owned(), by.to_owned());
     ChangeRequest { session, participant, idempotency_key: None, change, now_ms }
 }
@@ -60,19 +60,19 @@ async fn open(store: &dyn Store) {
     store.create_session("s", "/w", 1).await.expect("a session can be made");
 }
 
-async fn write_at(store: &dyn Store, now_ms: u64, write: Write) -> Result<Head> {
-    match store.change_context(at(now_ms, "orchestrator", Change::Write(write))).await? {
-        Changed::Written(head) => Ok(head),
+async fn write_at(store: &dyn Store, now_ms: u64, write: ContextWrite) -> Result<ValueHead> {
+    match store.change_context(at(now_ms, "orchestrator", ContextChange::Write(write))).await? {
+        ChangeResult::Written(head) => Ok(head),
         other => panic!("a write is answered as one: {other:?}"),
     }
 }
 
-async fn write(store: &dyn Store, name: &str, value: &str) -> Result<Head> {
+async fn write(store: &dyn Store, name: &str, value: &str) -> Result<ValueHead> {
     write_at(store, 10, to_write(name, value)).await
 }
 
-async fn delete(store: &dyn Store, name: &str) -> Result<Changed> {
-    store.change_context(at(20, "operator", Change::Delete(key(name)))).await
+async fn delete(store: &dyn Store, name: &str) -> Result<ChangeResult> {
+    store.change_context(at(20, "operator", ContextChange::Delete(key(name)))).await
 }
 
 async fn value(store: &dyn Store, name: &str, now_ms: u64) -> Option<String> {
@@ -91,7 +91,7 @@ async fn a_value_is_read_as_it_was_written(store: &dyn Store) {
     let text = "one\0two \u{1f980}\n{\"a\": [1]}";
     // R192 R197 R198
     let head = write(store, "found", text).await.unwrap();
-    let expected = Head {
+    let expected = ValueHead {
         key: key("found"),
         version: 1,
         tokens: 5,
@@ -105,7 +105,8 @@ async fn a_value_is_read_as_it_was_written(store: &dyn Store) {
     write(store, "empty", "").await.unwrap();
     // R195 R196
     let found = store.context_values("s", &[key("nothing"), key("found"), key("empty")], 10).await.unwrap();
-    let found: Vec<(&Head, &str)> = found.iter().map(|entry| (&entry.head, entry.value.as_str())).collect();
+    let found: Vec<(&ValueHead, &str)> =
+        found.iter().map(|entry| (&entry.head, entry.value.as_str())).collect();
     assert_eq!((found.len(), found[0], found[1].1), (2, (&expected, text), ""), "in the order asked for");
     let heads = store.context_keys("s", 10).await.unwrap();
     assert_eq!(heads.iter().map(|head| head.key.as_str()).collect::<Vec<_>>(), ["empty", "found"]);
@@ -122,7 +123,7 @@ async fn versions_count_from_one_and_a_rewritten_key_says_what_it_was(store: &dy
     }
     // R200
     let deleted = delete(store, "a").await.unwrap();
-    assert_eq!(deleted, Changed::Deleted { key: key("a"), previous_version: 3 });
+    assert_eq!(deleted, ChangeResult::Deleted { key: key("a"), previous_version: 3 });
     assert_code(delete(store, "a").await, ErrorCode::KeyNotFound);
     assert_eq!(value(store, "a", 20).await, None);
     for version in 1..=2 {
@@ -135,7 +136,7 @@ async fn versions_count_from_one_and_a_rewritten_key_says_what_it_was(store: &dy
 async fn a_value_is_over_at_its_time(store: &dyn Store) {
     open(store).await;
     // R222
-    let brief = Write { expires_at_ms: Some(1_000), ..to_write("brief", "x") };
+    let brief = ContextWrite { expires_at_ms: Some(1_000), ..to_write("brief", "x") };
     write_at(store, 10, brief).await.unwrap();
     write_at(store, 10, to_write("lasting", "y")).await.unwrap();
     assert_eq!(value(store, "brief", 999).await.as_deref(), Some("x"));
@@ -143,7 +144,7 @@ async fn a_value_is_over_at_its_time(store: &dyn Store) {
     assert_eq!(store.context_keys("s", 1_000).await.unwrap().len(), 1);
     assert_eq!(store.sessions(9, 999).await.unwrap()[0].keys, 2);
     assert_eq!(store.sessions(9, 1_000).await.unwrap()[0].keys, 1);
-    let gone = at(1_000, "operator", Change::Delete(key("brief")));
+    let gone = at(1_000, "operator", ContextChange::Delete(key("brief")));
     assert_code(store.change_context(gone).await, ErrorCode::KeyNotFound);
     let head = write_at(store, 1_000, to_write("brief", "z")).await.unwrap();
     assert_eq!((head.version, head.previous_version, head.expires_at_ms), (1, Some(1), None));
@@ -168,7 +169,7 @@ async fn limits_are_kept(store: &dyn Store) {
     let total: u64 = store.context_keys("s", 10).await.unwrap().iter().map(|head| head.tokens).sum();
     assert_eq!((total, store.sessions(1, 10).await.unwrap()[0].tokens), (9_003, 9_003));
     let left = KEYS_MAX - store.context_keys("s", 10).await.unwrap().len();
-    let filler = |number| Change::Write(to_write(&format!("filler_{number}"), ""));
+    let filler = |number| ContextChange::Write(to_write(&format!("filler_{number}"), ""));
     let queued: Vec<_> =
         (0..left).map(|number| store.change_context(at(10, "orchestrator", filler(number)))).collect();
     for filled in queued {
@@ -180,7 +181,7 @@ async fn limits_are_kept(store: &dyn Store) {
 
 async fn an_expected_version_decides(store: &dyn Store) {
     open(store).await;
-    let expecting = |version| Write { expected_version: Some(version), ..to_write("a", "x") };
+    let expecting = |version| ContextWrite { expected_version: Some(version), ..to_write("a", "x") };
     let error = assert_code(write_at(store, 1, expecting(1)).await, ErrorCode::VersionConflict);
     assert!(error.message().contains("version is 0"), "{error}");
     assert_eq!(write_at(store, 1, expecting(0)).await.unwrap().version, 1);
@@ -198,11 +199,14 @@ async fn a_change_that_was_made_is_not_made_again(store: &dyn Store) {
         idempotency_key: Some(name.to_owned()),
         ..at(10, "subagent:helper:t_01", change)
     };
-    let expecting = Write { expected_version: Some(0), ..to_write("a", "x") };
-    for (number, change) in
-        [Change::Write(expecting), Change::Snapshot(label("one")), Change::Delete(key("a"))]
-            .into_iter()
-            .enumerate()
+    let expecting = ContextWrite { expected_version: Some(0), ..to_write("a", "x") };
+    for (number, change) in [
+        ContextChange::Write(expecting),
+        ContextChange::Snapshot(label("one")),
+        ContextChange::Delete(key("a")),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let request = keyed(&format!("call {number}"), change);
         let first = store.change_context(request.clone()).await.unwrap();
@@ -211,9 +215,9 @@ async fn a_change_that_was_made_is_not_made_again(store: &dyn Store) {
     }
     assert_eq!(store.context_history("s", &key("a"), 9).await.unwrap().len(), 2);
     assert_eq!(value(store, "a", 99).await, None);
-    let other = keyed("call 9", Change::Write(to_write("a", "x")));
+    let other = keyed("call 9", ContextChange::Write(to_write("a", "x")));
     assert!(
-        matches!(store.change_context(other).await.unwrap(), Changed::Written(head) if head.version == 1)
+        matches!(store.change_context(other).await.unwrap(), ChangeResult::Written(head) if head.version == 1)
     );
 }
 
@@ -229,7 +233,7 @@ async fn history_is_newest_first_and_bounded(store: &dyn Store) {
     let lines: Vec<_> =
         past.iter().map(|past| (past.act, past.head.version, past.head.written_by.as_str())).collect();
     let last = u64::from(HISTORY_MAX) + 5;
-    assert_eq!(lines, [(Act::Delete, last, "operator"), (Act::Write, last, "orchestrator")]);
+    assert_eq!(lines, [(HistoryAct::Delete, last, "operator"), (HistoryAct::Write, last, "orchestrator")]);
     assert_eq!(past[1].value, Some(format!("value {last}")));
     let whole = store.context_history("s", &key("a"), 1_000).await.unwrap();
     let kept = whole.iter().filter(|past| past.value.is_some()).count();
@@ -243,10 +247,10 @@ async fn a_snapshot_can_be_read_and_restored(store: &dyn Store) {
     write(store, "kept", "as it is").await.unwrap();
     write(store, "changed", &"x".repeat(4_000)).await.unwrap();
     write(store, "deleted", "come back").await.unwrap();
-    write_at(store, 10, Write { expires_at_ms: Some(15), ..to_write("brief", "x") }).await.unwrap();
-    let take = |name: &str| at(12, "orchestrator", Change::Snapshot(label(name)));
+    write_at(store, 10, ContextWrite { expires_at_ms: Some(15), ..to_write("brief", "x") }).await.unwrap();
+    let take = |name: &str| at(12, "orchestrator", ContextChange::Snapshot(label(name)));
     let taken = store.change_context(take("before")).await.unwrap();
-    let Changed::SnapshotTaken(snapshot) = &taken else { panic!("{taken:?}") };
+    let ChangeResult::SnapshotTaken(snapshot) = &taken else { panic!("{taken:?}") };
     assert_eq!((snapshot.keys, snapshot.tokens, snapshot.taken_at_ms), (4, 1_006, 12));
     assert_eq!(store.snapshots("s").await.unwrap(), std::slice::from_ref(snapshot));
     assert_code(store.change_context(take("before")).await, ErrorCode::InvalidRequest);
@@ -257,9 +261,9 @@ async fn a_snapshot_can_be_read_and_restored(store: &dyn Store) {
     write(store, "changed", "short").await.unwrap();
     delete(store, "deleted").await.unwrap();
     write(store, "new", "goes away").await.unwrap();
-    let restore = |name: &str| at(20, "operator", Change::Restore(label(name)));
+    let restore = |name: &str| at(20, "operator", ContextChange::Restore(label(name)));
     let restored = store.change_context(restore("before")).await.unwrap();
-    assert_eq!(restored, Changed::Restored { written: 2, deleted: 1 });
+    assert_eq!(restored, ChangeResult::Restored { written: 2, deleted: 1 });
     let heads = store.context_keys("s", 20).await.unwrap();
     let heads: Vec<_> = heads.iter().map(|head| (head.key.as_str(), head.version)).collect();
     assert_eq!(heads, [("changed", 3), ("deleted", 1), ("kept", 1)], "versions count on");
@@ -277,27 +281,27 @@ async fn a_key_is_for_whom_its_writer_says(store: &dyn Store) {
     open(store).await;
     let (owner, other) = ("subagent:a:t_01", "subagent:b:t_02");
     let list = |who: &str| Some(vec![who.to_owned()]);
-    let audience = Wanted { readable_by: list("subagent:a:*"), writable_by: list(owner) };
-    let by = |who: &str, write: Write| store.change_context(at(10, who, Change::Write(write)));
-    by(owner, Write { audience, ..to_write("mine", "x") }).await.unwrap();
+    let audience = AudienceChange { readable_by: list("subagent:a:*"), writable_by: list(owner) };
+    let by = |who: &str, write: ContextWrite| store.change_context(at(10, who, ContextChange::Write(write)));
+    by(owner, ContextWrite { audience, ..to_write("mine", "x") }).await.unwrap();
     let held = store.context_keys("s", 10).await.unwrap().remove(0).audience;
     assert_eq!((held.readable_by, held.writable_by), (list("subagent:a:*").unwrap(), list(owner).unwrap()));
     assert_code(by(other, to_write("mine", "y")).await.map(drop), ErrorCode::AccessDenied);
-    let deleted = store.change_context(at(10, other, Change::Delete(key("mine")))).await;
+    let deleted = store.change_context(at(10, other, ContextChange::Delete(key("mine")))).await;
     assert_code(deleted.map(drop), ErrorCode::AccessDenied);
     by("orchestrator", to_write("mine", "z")).await.unwrap();
     let entry = store.context_values("s", &[key("mine")], 10).await.unwrap().remove(0);
     assert_eq!((entry.value.as_str(), entry.head.version), ("z", 2));
     assert!(!entry.head.audience.may_read(other), "what a write does not say stays");
 
-    store.change_context(at(11, "operator", Change::Snapshot(label("before")))).await.unwrap();
-    let everyone = Wanted::exactly(&Audience::default());
-    by(owner, Write { audience: everyone, ..to_write("mine", "z") }).await.unwrap();
+    store.change_context(at(11, "operator", ContextChange::Snapshot(label("before")))).await.unwrap();
+    let everyone = AudienceChange::exactly(&Audience::default());
+    by(owner, ContextWrite { audience: everyone, ..to_write("mine", "z") }).await.unwrap();
     by(other, to_write("mine", "theirs")).await.unwrap();
-    store.change_context(at(12, "operator", Change::Restore(label("before")))).await.unwrap();
+    store.change_context(at(12, "operator", ContextChange::Restore(label("before")))).await.unwrap();
     let past = store.context_history("s", &key("mine"), 20).await.unwrap();
     assert!(!past[0].head.audience.may_write(other) && past[1].head.audience.may_write(other), "{past:?}");
-    store.change_context(at(13, "orchestrator", Change::Delete(key("mine")))).await.unwrap();
+    store.change_context(at(13, "orchestrator", ContextChange::Delete(key("mine")))).await.unwrap();
     by(other, to_write("mine", "new")).await.expect("a deleted key is free");
 }
 
@@ -311,7 +315,7 @@ async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {
     assert_eq!(store.context_history("other", &key("a"), 9).await.unwrap(), []);
     // R210
     let elsewhere =
-        ChangeRequest { session: "../s".to_owned(), ..at(1, "x", Change::Write(to_write("a", "x"))) };
+        ChangeRequest { session: "../s".to_owned(), ..at(1, "x", ContextChange::Write(to_write("a", "x"))) };
     assert_code(store.change_context(elsewhere).await, ErrorCode::SessionNotFound);
     assert_code(store.context_keys("nowhere", 1).await, ErrorCode::SessionNotFound);
     assert_code(store.archive_session("nowhere", 1).await, ErrorCode::SessionNotFound);
@@ -394,9 +398,9 @@ const WRITERS: u64 = 16;
 async fn sixteen<S: Store + 'static, F>(
     store: &Arc<S>,
     writer: impl Fn(Arc<S>, u64) -> F,
-) -> Vec<Vec<Result<Head>>>
+) -> Vec<Vec<Result<ValueHead>>>
 where
-    F: Future<Output = Vec<Result<Head>>> + Send + 'static,
+    F: Future<Output = Vec<Result<ValueHead>>> + Send + 'static,
 {
     let mut running = tokio::task::JoinSet::new();
     for number in 0..WRITERS {
@@ -451,7 +455,8 @@ async fn of_sixteen_that_expect_one_version_one_wins<S: Store + 'static>(store: 
     open(&*store).await;
     for round in 0..ROUNDS {
         let answers = sixteen(&store, |store, number| async move {
-            let wanted = Write { expected_version: Some(round), ..to_write("shared", &number.to_string()) };
+            let wanted =
+                ContextWrite { expected_version: Some(round), ..to_write("shared", &number.to_string()) };
             vec![write_at(&*store, 10, wanted).await]
         })
         .await;

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_core::approval::{Answer, Parked, Request};
-use posse_core::context::Changed;
+use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall};
+use posse_core::context::ChangeResult;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::lease::{Command, Lease, Places, Writing, conflict, has_ended, in_the_way};
+use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
 use posse_core::{Error, ErrorCode, Result, text};
 use posse_runtime::ports::{
     BoxFuture, ChangeRequest, LeaseRequest, NewTask, ResultDelivery, Store, TaskQuery, TaskRow,
@@ -32,12 +32,12 @@ struct State {
     tasks: Vec<Task>,
     numbers: HashMap<TaskId, usize>,
     contexts: Contexts,
-    approvals: Vec<Parked>,
+    approvals: Vec<ParkedCall>,
     beats: HashMap<String, u64>,
     /// By the number of the task; with its token and since when.
-    leases: BTreeMap<usize, (u64, u64, Places)>,
+    leases: BTreeMap<usize, (u64, u64, WritePaths)>,
     /// By token: task, epoch, since when, places, and the newest lease at that time.
-    commands: BTreeMap<u64, (usize, u64, u64, Places, u64)>,
+    commands: BTreeMap<u64, (usize, u64, u64, WritePaths, u64)>,
     tokens: u64,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
@@ -57,13 +57,13 @@ enum Write {
     Deliver(TaskId, ResultDelivery),
     Lease(TaskId, u64, LeaseRequest),
     EndLease(TaskId, u64),
-    BeginCommand(TaskId, u64, Places, u64),
+    BeginCommand(TaskId, u64, WritePaths, u64),
     EndCommand(TaskId, u64),
     Beat(String, u64),
     Context(ChangeRequest),
     Session(String, SessionChange, u64),
-    Park(Request),
-    Answer(String, String, Answer),
+    Park(ApprovalRequest),
+    Answer(String, String, ApprovalAnswer),
     Close(TaskId, String),
 }
 
@@ -71,9 +71,9 @@ enum Applied {
     Epoch(u64),
     Token(u64),
     Sign,
-    Context(Changed),
+    Context(ChangeResult),
     Session,
-    Approval(Box<Parked>),
+    Approval(Box<ParkedCall>),
 }
 
 impl MemoryStore {
@@ -310,7 +310,7 @@ impl State {
     }
 
     fn all_leases(&self) -> Vec<Lease> {
-        let lease = |(number, (token, since_ms, places)): (&usize, &(u64, u64, Places))| {
+        let lease = |(number, (token, since_ms, places)): (&usize, &(u64, u64, WritePaths))| {
             self.held(*number, *token, *since_ms, places)
         };
         let mut leases: Vec<Lease> = self.leases.iter().map(lease).collect();
@@ -318,15 +318,16 @@ impl State {
         leases
     }
 
-    fn all_commands(&self) -> Vec<Command> {
+    fn all_commands(&self) -> Vec<WritingCommand> {
         let current = self.commands.iter().filter(|(_, (of, epoch, ..))| self.tasks[*of].row.epoch == *epoch);
-        let command = |(token, (of, _, since_ms, places, after)): (&u64, &(usize, u64, u64, Places, u64))| {
-            Command { by: self.held(*of, *token, *since_ms, places), after: *after }
-        };
+        let command =
+            |(token, (of, _, since_ms, places, after)): (&u64, &(usize, u64, u64, WritePaths, u64))| {
+                WritingCommand { by: self.held(*of, *token, *since_ms, places), after: *after }
+            };
         current.map(command).collect()
     }
 
-    fn held(&self, number: usize, token: u64, since_ms: u64, places: &Places) -> Lease {
+    fn held(&self, number: usize, token: u64, since_ms: u64, places: &WritePaths) -> Lease {
         let TaskRow { id, owner, epoch, seen_ms, .. } = self.row(&self.tasks[number]);
         Lease { task: id, token, places: places.clone(), since_ms, owner, epoch, seen_ms }
     }
@@ -435,12 +436,12 @@ impl Store for MemoryStore {
         Box::pin(async { Ok(self.lock().all_leases()) })
     }
 
-    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<WriteState>> {
         Box::pin(async move {
             let state = self.lock();
             let TaskRow { epoch, seen_ms, .. } = state.row(&state.tasks[state.number(task)?]);
             let (ancestors, leases) = (state.ancestors(task), state.all_leases());
-            Ok(Writing { epoch, seen_ms, ancestors, leases })
+            Ok(WriteState { epoch, seen_ms, ancestors, leases })
         })
     }
 
@@ -448,7 +449,7 @@ impl Store for MemoryStore {
         &'a self,
         task: &'a TaskId,
         epoch: u64,
-        places: Places,
+        places: WritePaths,
         at_ms: u64,
     ) -> BoxFuture<'a, Result<u64>> {
         let answer = self.lock().apply(now_ms(), Write::BeginCommand(task.clone(), epoch, places, at_ms));
@@ -465,7 +466,7 @@ impl Store for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn commands(&self) -> BoxFuture<'_, Result<Vec<Command>>> {
+    fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>> {
         Box::pin(async { Ok(self.lock().all_commands()) })
     }
 

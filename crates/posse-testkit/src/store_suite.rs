@@ -6,13 +6,13 @@ use posse_core::agent::Agent;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
-use posse_core::lease::Places;
+use posse_core::lease::WritePaths;
 use posse_core::message::Block;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{LeaseRequest, NewTask, ResultDelivery, Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{LeaseRequest, NewTask, ResultDelivery, Store, TaskFilter, TaskQuery, TaskRow};
 
 /// Runs every case on a fresh store. Needs a tokio runtime around it.
 pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
@@ -311,20 +311,20 @@ async fn queries_find_what_they_name(store: &dyn Store) {
         store.create(task).await.unwrap();
     }
     store.append(&TaskId::child("ab", 1), 1, &[finished(StopReason::Answered, "done")]).await.unwrap();
-    let find = async |of: Which, status: Option<&str>, limit: u32| {
+    let find = async |of: TaskFilter, status: Option<&str>, limit: u32| {
         let query = TaskQuery { of, status: status.map(str::to_owned), limit };
         let rows = store.find_tasks(query).await.unwrap();
         rows.into_iter().map(|row| row.id.to_string()).collect::<Vec<_>>()
     };
-    let session = || Which::Session("ab".to_owned());
-    let children = || Which::ChildrenOf(TaskId::root("ab"));
-    let prefix = |text: &str| Which::Prefix(text.to_owned());
-    let short = |text: &str| Which::Short(text.to_owned());
+    let session = || TaskFilter::Session("ab".to_owned());
+    let children = || TaskFilter::ChildrenOf(TaskId::root("ab"));
+    let prefix = |text: &str| TaskFilter::Prefix(text.to_owned());
+    let short = |text: &str| TaskFilter::Short(text.to_owned());
     assert_eq!(find(session(), None, 9).await, ["ab.t_02", "ab.t_01", "ab"]);
     assert_eq!(find(children(), None, 9).await, ["ab.t_02", "ab.t_01"]);
     assert_eq!(find(children(), Some("running"), 9).await, ["ab.t_02"]);
-    assert_eq!(find(Which::All, Some("completed"), 9).await, ["ab.t_01"]);
-    assert_eq!(find(Which::All, Some("running"), 2).await, ["ab.t_02", "abc.t_01"]);
+    assert_eq!(find(TaskFilter::All, Some("completed"), 9).await, ["ab.t_01"]);
+    assert_eq!(find(TaskFilter::All, Some("running"), 2).await, ["ab.t_02", "abc.t_01"]);
     assert_eq!(find(prefix("abc"), None, 9).await, ["abc.t_01", "abc"]);
     assert_eq!(find(prefix("ab.t_"), None, 9).await, ["ab.t_02", "ab.t_01"]);
     assert_eq!(find(short("t_01"), None, 9).await, ["abc.t_01", "ab.t_01"]);
@@ -412,7 +412,7 @@ async fn an_owner_that_beats_is_seen(store: &dyn Store) {
 /// For a task that was heard of at this instant at the latest.
 pub fn wants(paths: &[&str], now_ms: u64) -> LeaseRequest {
     let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-    let places = Places::parse("/work", &paths).expect("these are places");
+    let places = WritePaths::parse("/work", &paths).expect("these are places");
     LeaseRequest { places, dead: Vec::new(), silence_ms_max: 60_000, now_ms }
 }
 

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput};
-use posse_tools::bash::Bash;
-use posse_tools::launch::{Environment, Launch};
-use posse_tools::sandbox::{Sandbox, Settings, Wish};
-use posse_tools::supervisor::{ARGUMENT, Directory, Supervisor, supervise_main};
+use posse_tools::bash::BashTool;
+use posse_tools::launch::{CommandEnvironment, ProcessLauncher};
+use posse_tools::sandbox::{Sandbox, SandboxSettings, SandboxWish};
+use posse_tools::supervisor::{ARGUMENT, Supervisor, WorkDirectory, supervise_main};
 use tokio_util::sync::CancellationToken;
 
 /// Odd, so that the median is one of the runs.
@@ -76,23 +76,23 @@ struct Cost {
 }
 
 async fn measure(workspace: &Path) -> (Cost, Cost) {
-    let settings = |wish| Settings {
+    let settings = |wish| SandboxSettings {
         wish,
         home: std::env::var_os("HOME").map(Into::into),
         search: std::env::var_os("PATH").unwrap_or_default(),
-        ..Settings::default()
+        ..SandboxSettings::default()
     };
     let tool = |wish| {
         let all: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        Bash::new(Launch {
+        BashTool::new(ProcessLauncher {
             supervisor: Supervisor::same_program(),
-            directory: Directory::Path(workspace.to_owned()),
-            environment: Environment::new(all, Vec::new(), Vec::new()),
+            directory: WorkDirectory::Path(workspace.to_owned()),
+            environment: CommandEnvironment::new(all, Vec::new(), Vec::new()),
             sandbox: Sandbox::new(settings(wish)),
             is_told: Arc::default(),
         })
     };
-    let (off, held) = (tool(Wish::Off), tool(Wish::T1));
+    let (off, held) = (tool(SandboxWish::Off), tool(SandboxWish::T1));
     let (mut without, mut with) = (Vec::new(), Vec::new());
     call(&held).await;
     for _ in 0..RUNS {
@@ -102,7 +102,7 @@ async fn measure(workspace: &Path) -> (Cost, Cost) {
     (median(without), median(with))
 }
 
-async fn call(bash: &Bash) -> Cost {
+async fn call(bash: &BashTool) -> Cost {
     let context = ToolContext {
         task: TaskId::root("cost"),
         grant: Arc::new(Grant::root([], 0)),

@@ -20,7 +20,7 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Noun {
+pub(crate) enum CountNoun {
     BinaryFile,
     Byte,
     Directory,
@@ -33,31 +33,31 @@ pub(crate) enum Noun {
 }
 
 /// `1 file`, `2 files`, `1,000 lines`.
-pub(crate) fn count(number: u64, noun: Noun) -> String {
+pub(crate) fn count(number: u64, noun: CountNoun) -> String {
     let (n, shown) = (number, grouped(number));
     match noun {
-        Noun::BinaryFile => fixed!("count-binary-files", n, shown),
-        Noun::Byte => fixed!("count-bytes", n, shown),
-        Noun::Directory => fixed!("count-directories", n, shown),
-        Noun::Entry => fixed!("count-entries", n, shown),
-        Noun::File => fixed!("count-files", n, shown),
-        Noun::Line => fixed!("count-lines", n, shown),
-        Noun::Match => fixed!("count-matches", n, shown),
-        Noun::Place => fixed!("count-places", n, shown),
-        Noun::Skill => fixed!("count-skills", n, shown),
+        CountNoun::BinaryFile => fixed!("count-binary-files", n, shown),
+        CountNoun::Byte => fixed!("count-bytes", n, shown),
+        CountNoun::Directory => fixed!("count-directories", n, shown),
+        CountNoun::Entry => fixed!("count-entries", n, shown),
+        CountNoun::File => fixed!("count-files", n, shown),
+        CountNoun::Line => fixed!("count-lines", n, shown),
+        CountNoun::Match => fixed!("count-matches", n, shown),
+        CountNoun::Place => fixed!("count-places", n, shown),
+        CountNoun::Skill => fixed!("count-skills", n, shown),
     }
 }
 
 /// Lines up to a number of lines and bytes. After the first line that does not fit nothing more is taken, so what is
 /// left out is one piece at the end.
-pub(crate) struct Lines {
+pub(crate) struct BoundedLines {
     text: String,
     lines_left: usize,
     bytes_left: usize,
     full: bool,
 }
 
-impl Lines {
+impl BoundedLines {
     /// Creates a list with these limits.
     pub fn new(lines_max: usize, bytes_max: usize) -> Self {
         Self { text: String::new(), lines_left: lines_max, bytes_left: bytes_max, full: false }
@@ -94,7 +94,7 @@ impl Lines {
 }
 
 /// The beginning of `bytes` as text of at most `max` bytes.
-pub(crate) struct Decoded {
+pub(crate) struct DecodedText {
     pub text: String,
     /// Number of input bytes that the text covers.
     pub used: usize,
@@ -102,8 +102,8 @@ pub(crate) struct Decoded {
     pub lossy: bool,
 }
 
-pub(crate) fn decode(bytes: &[u8], max: usize) -> Decoded {
-    let mut out = Decoded { text: String::new(), used: 0, lossy: false };
+pub(crate) fn decode(bytes: &[u8], max: usize) -> DecodedText {
+    let mut out = DecodedText { text: String::new(), used: 0, lossy: false };
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             if out.text.len() + c.len_utf8() > max {
@@ -138,10 +138,10 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(count(1, Noun::Match), "1 match");
-        assert_eq!(count(2, Noun::Match), "2 matches");
-        assert_eq!(count(2, Noun::Entry), "2 entries");
-        assert_eq!(count(1000, Noun::Line), "1,000 lines");
+        assert_eq!(count(1, CountNoun::Match), "1 match");
+        assert_eq!(count(2, CountNoun::Match), "2 matches");
+        assert_eq!(count(2, CountNoun::Entry), "2 entries");
+        assert_eq!(count(1000, CountNoun::Line), "1,000 lines");
     }
 
     #[test]

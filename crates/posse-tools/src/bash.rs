@@ -3,17 +3,17 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, text};
 use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
-use crate::confinement::Confinement;
-use crate::launch::{Launch, NotRun, protected_notes};
+use crate::confinement::ProcessConfinement;
+use crate::launch::{NotRun, ProcessLauncher, protected_notes};
 use crate::output;
-use crate::sandbox::refusal::Walled;
-use crate::supervisor::{End, Job, Report, Stop, Streams};
+use crate::sandbox::refusal::SandboxHint;
+use crate::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
@@ -23,14 +23,14 @@ const COMMAND_MAX: usize = 100_000;
 const NOTES: usize = 600;
 
 /// The `bash` tool.
-pub struct Bash {
+pub struct BashTool {
     spec: ToolSpec,
-    launch: Launch,
+    launch: ProcessLauncher,
     shell: &'static str,
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct BashArguments {
     command: String,
     #[serde(default, deserialize_with = "crate::files::number")]
     timeout_ms: Option<u64>,
@@ -45,9 +45,9 @@ processes too. Long output is shortened in the middle: send it to a file and loo
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"command":{"type":"string","minLength":1,"maxLength":100000,"description":"The command, for bash."},"timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds after which the command is stopped. 120000 unless given."},"description":{"type":"string","description":"What the command is for, in a few words, for the person watching."}},"required":["command"],"additionalProperties":false}"#;
 
-impl Bash {
+impl BashTool {
     /// Creates the tool.
-    pub fn new(launch: Launch) -> Self {
+    pub fn new(launch: ProcessLauncher) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
             description: format!(
@@ -55,14 +55,14 @@ impl Bash {
                 launch.sandbox.rules(launch.directory.place().ok().as_deref())
             ),
             input_schema: SCHEMA.into(),
-            effect: Effect::Unsafe,
+            effect: ToolEffect::Unsafe,
         };
         let shell = shell(&launch);
         Self { spec, launch, shell }
     }
 
     async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
-        let arguments: Arguments = match serde_json::from_str(input.arguments) {
+        let arguments: BashArguments = match serde_json::from_str(input.arguments) {
             Ok(arguments) => arguments,
             Err(error) => return ToolOutput::error(fixed!("bash-arguments-invalid", why = error)),
         };
@@ -70,23 +70,23 @@ impl Bash {
             return ToolOutput::error(problem);
         }
         let asked = arguments.timeout_ms.map_or(TIMEOUT_DEFAULT, Duration::from_millis);
-        let job = Job {
+        let job = CommandJob {
             task: input.context.task.clone(),
             program: self.shell.into(),
             args: shell_args(&arguments.command),
             directory: self.launch.directory.clone(),
             environment: self.launch.environment.select(&[]),
             stdin: Vec::new(),
-            streams: Streams::Merged,
+            streams: StreamMode::Merged,
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
-            confinement: Confinement::default(),
+            confinement: ProcessConfinement::default(),
             pulse: None,
         };
         run("command", &self.launch, job, input.context).await
     }
 }
 
-impl Tool for Bash {
+impl Tool for BashTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -97,7 +97,7 @@ impl Tool for Bash {
 }
 
 /// The shell that commands are written for.
-pub(crate) fn shell(launch: &Launch) -> &'static str {
+pub(crate) fn shell(launch: &ProcessLauncher) -> &'static str {
     if has_bash(launch) { "bash" } else { "sh" }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn shell_args(command: &str) -> Vec<OsString> {
     ["-c", "--", command].map(OsString::from).to_vec()
 }
 
-fn has_bash(launch: &Launch) -> bool {
+fn has_bash(launch: &ProcessLauncher) -> bool {
     let environment = launch.environment.select(&[]);
     let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
     let path = path.unwrap_or_else(|| "/bin:/usr/bin".into());
@@ -125,7 +125,12 @@ fn problem(command: &str) -> Option<String> {
 }
 
 /// Runs a job and tells the model about it.
-pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
+pub(crate) async fn run(
+    what: &str,
+    launch: &ProcessLauncher,
+    job: CommandJob,
+    context: &ToolContext,
+) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(fixed!("command-cancelled-before", what));
     }
@@ -151,8 +156,8 @@ fn with_hint(error: &Error) -> String {
 /// The result of a run for the model: how it ended if not well, what it printed, what else there is to know.
 fn describe(
     what: &str,
-    report: &Report,
-    walled: Option<&Walled>,
+    report: &CommandReport,
+    walled: Option<&SandboxHint>,
     timeout: Duration,
     max: usize,
 ) -> ToolOutput {
@@ -180,32 +185,32 @@ fn describe(
     parts.extend(walled.and_then(|walled| walled.remark(report)));
     let is_error = ending.is_some();
     let text = text::head_and_tail(&parts.join("\n"), max.max(100));
-    let cut_off = report.stop.is_some() || report.end == End::Unknown;
+    let cut_off = report.stop.is_some() || report.end == CommandEnd::Unknown;
     ToolOutput { is_error, cut_off, ..ToolOutput::text(text) }
 }
 
 /// `None` if it ended well.
-pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<String> {
+pub(crate) fn ending(what: &str, report: &CommandReport, timeout: Duration) -> Option<String> {
     match (report.stop, &report.end) {
-        (Some(Stop::TimedOut), _) => {
+        (Some(CommandStop::TimedOut), _) => {
             let ms = timeout.as_millis();
             Some(fixed!("command-timed-out", what, ms))
         }
-        (Some(Stop::Cancelled), _) => Some(fixed!("command-cancelled", what)),
-        (Some(Stop::Lost), _) => Some(fixed!("command-lease-lost")),
-        (None, End::Exited { code: 0 }) => None,
-        (None, End::Exited { code }) => Some(fixed!("command-exit-code", code)),
-        (None, End::Signalled { signal }) => Some(fixed!("command-signalled", signal)),
-        (None, End::NotStarted { errno }) => {
+        (Some(CommandStop::Cancelled), _) => Some(fixed!("command-cancelled", what)),
+        (Some(CommandStop::Lost), _) => Some(fixed!("command-lease-lost")),
+        (None, CommandEnd::Exited { code: 0 }) => None,
+        (None, CommandEnd::Exited { code }) => Some(fixed!("command-exit-code", code)),
+        (None, CommandEnd::Signalled { signal }) => Some(fixed!("command-signalled", signal)),
+        (None, CommandEnd::NotStarted { errno }) => {
             let why = std::io::Error::from_raw_os_error(*errno);
             Some(fixed!("command-not-started", what, why))
         }
-        (None, End::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
-        (None, End::Unknown) => Some(fixed!("command-ending-unknown", what)),
+        (None, CommandEnd::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
+        (None, CommandEnd::Unknown) => Some(fixed!("command-ending-unknown", what)),
     }
 }
 
-pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
+pub(crate) fn leftovers(what: &str, report: &CommandReport) -> Vec<String> {
     let mut notes = Vec::new();
     if report.stopped > 0 && report.stop.is_none() {
         notes.push(fixed!("background-stopped", n = report.stopped, what));

@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
-use posse_core::confinement::Reach;
-use posse_core::grant::Tier;
+use posse_core::confinement::NetworkReach;
+use posse_core::grant::SandboxTier;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::protected::FileProtection;
-use crate::sandbox::fence::{Fence, Number};
-use crate::sandbox::landlock::Rulesets;
+use crate::sandbox::fence::{AppliedSandbox, Number};
+use crate::sandbox::landlock::LandlockRulesets;
 
 /// A limit or a wall that cannot be set up refuses the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Confinement {
+pub struct ProcessConfinement {
     pub limits: ProcessLimits,
     /// `None`: it reaches what its user does.
-    pub walls: Option<Walls>,
+    pub walls: Option<SandboxWalls>,
     /// Made ready where they can be kept for the next command, and sent along as descriptors.
     #[serde(skip)]
-    pub(crate) rulesets: Rulesets,
+    pub(crate) rulesets: LandlockRulesets,
 }
 
 /// Resource limits of a process.
@@ -42,8 +42,8 @@ pub struct ProcessLimits {
 /// The reach of a command. Paths are absolute; its workspace is the directory it starts in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Walls {
-    pub tier: Tier,
+pub struct SandboxWalls {
+    pub tier: SandboxTier,
     /// The version of Landlock to ask for. A kernel that lacks any of it refuses, and so do we.
     pub landlock: u32,
     pub read: Vec<PathBuf>,
@@ -60,8 +60,8 @@ pub struct Walls {
     /// Places outside of the workspace or in it that every command may write.
     pub also: Vec<PathBuf>,
     pub scratch: PathBuf,
-    pub network: Reach,
-    pub top: Top,
+    pub network: NetworkReach,
+    pub top: WorkspaceTop,
     /// The workspace is a private copy of this task. Its top is then writable: a person reviews new files before
     /// they reach anybody.
     pub apart: bool,
@@ -82,7 +82,7 @@ pub struct Walls {
 /// Policy for new entries at the top of the workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Top {
+pub enum WorkspaceTop {
     /// No: then none of them can be a protected one. Landlock could not tell them apart.
     #[default]
     Closed,
@@ -122,7 +122,7 @@ pub(crate) fn limit(resource: Resource, max: Option<u64>) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: max, maximum: max })?)
 }
 
-impl Confinement {
+impl ProcessConfinement {
     /// Returns the part a helper has to be told; passed rulesets are left out.
     pub(crate) fn told(&self) -> Self {
         let mut told = self.clone();
@@ -148,7 +148,7 @@ impl Confinement {
     }
 
     /// Everything that can be done before `fork`. The error says why the command is refused.
-    pub(crate) fn fence(&self) -> Result<Fence, String> {
-        Fence::build(self)
+    pub(crate) fn fence(&self) -> Result<AppliedSandbox, String> {
+        AppliedSandbox::build(self)
     }
 }

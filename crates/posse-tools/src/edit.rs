@@ -3,16 +3,16 @@
 
 use memchr::memmem;
 use posse_core::text::{estimate_tokens, prefix};
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::Stat;
 use serde::Deserialize;
 
-use crate::answer::{Lines, Noun, count, decode};
-use crate::files::{Answer, Job, describe};
-use crate::replace::{Parents, Target};
-use crate::seen::Stamp;
+use crate::answer::{BoundedLines, CountNoun, count, decode};
+use crate::files::{Answer, FileJob, describe};
+use crate::replace::{FileTarget, ParentPolicy};
+use crate::seen::ContentStamp;
 use crate::workspace::{WHOLE_BYTES_MAX, show};
 
 /// Line numbers named when a text occurs too often.
@@ -38,7 +38,7 @@ const SCHEMA: &str = r#"{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct EditArguments {
     path: String,
     old_string: String,
     new_string: String,
@@ -49,14 +49,14 @@ pub(crate) struct Arguments {
 pub(crate) fn spec() -> ToolSpec {
     describe(
         "edit",
-        Effect::Unsafe,
+        ToolEffect::Unsafe,
         "Replace an exact piece of text in a file that you have read. Refused if the text is missing, occurs more \
          than once without `replace_all`, or if the file changed since you read it. Answers with the changed lines.",
         SCHEMA,
     )
 }
 
-pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(job: &FileJob, arguments: EditArguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     if old.is_empty() {
@@ -65,37 +65,37 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     if old == new {
         return Err(fixed!("strings-are-the-same"));
     }
-    let target = Target::find(job, &path, Parents::MustExist)?;
+    let target = FileTarget::find(job, &path, ParentPolicy::MustExist)?;
     let Some(before) = target.now()? else {
         return Err(fixed!("edit-no-file", path = show(&path)));
     };
     job.desk.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
-        let max = count(WHOLE_BYTES_MAX, Noun::Byte);
+        let max = count(WHOLE_BYTES_MAX, CountNoun::Byte);
         return Err(fixed!("edit-too-large", path = show(&path), max));
     };
-    let change = Change::find(content, old, new);
+    let change = TextChange::find(content, old, new);
     let result = change.checked(&show(&path), content, &arguments)?;
     let changed = target.replace(Some(&before), &result)?;
-    job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
+    job.desk.seen.note(&job.task, &path, ContentStamp::of_content(&result), job.turn);
     let text = change.report(&show(&path), content, &result, job.room, &before.stat);
     Ok(ToolOutput { changed: vec![changed], ..ToolOutput::text(text) })
 }
 
 /// The content that a call makes of another; `None` if it would be refused.
-pub(crate) fn content_after(arguments: &Arguments, content: &[u8]) -> Option<Vec<u8>> {
-    let change = Change::find(content, &arguments.old_string, &arguments.new_string);
+pub(crate) fn content_after(arguments: &EditArguments, content: &[u8]) -> Option<Vec<u8>> {
+    let change = TextChange::find(content, &arguments.old_string, &arguments.new_string);
     change.checked("", content, arguments).ok()
 }
 
 /// Position of the old text and its replacement, with the file's line endings.
-struct Change {
+struct TextChange {
     old: Vec<u8>,
     new: Vec<u8>,
     places: Vec<usize>,
 }
 
-impl Change {
+impl TextChange {
     fn find(content: &[u8], old: &str, new: &str) -> Self {
         let plain = || Self::search(content, old.as_bytes().to_vec(), new.as_bytes().to_vec());
         let with_crlf = || Self::search(content, to_crlf(old), to_crlf(new));
@@ -116,7 +116,7 @@ impl Change {
     }
 
     /// The new content, if the old text is where the call says.
-    fn checked(&self, path: &str, content: &[u8], arguments: &Arguments) -> Result<Vec<u8>, String> {
+    fn checked(&self, path: &str, content: &[u8], arguments: &EditArguments) -> Result<Vec<u8>, String> {
         match self.places.len() {
             0 => {
                 let nearest = near_miss(content, &arguments.old_string);
@@ -128,8 +128,8 @@ impl Change {
         }
         let result = self.apply(content);
         if result.len() as u64 > WHOLE_BYTES_MAX {
-            let size = count(result.len() as u64, Noun::Byte);
-            return Err(fixed!("result-too-large", size, max = count(WHOLE_BYTES_MAX, Noun::Byte)));
+            let size = count(result.len() as u64, CountNoun::Byte);
+            return Err(fixed!("result-too-large", size, max = count(WHOLE_BYTES_MAX, CountNoun::Byte)));
         }
         Ok(result)
     }
@@ -176,8 +176,8 @@ impl Change {
         let (removed, added) = (&content[start..old_end], &result[start..new_end]);
         let number = 1 + memchr::memchr_iter(b'\n', &content[..start]).count();
 
-        let mut out = Lines::new(SNIPPET_LINES_MAX, room - 600);
-        let place = count(self.places.len() as u64, Noun::Place);
+        let mut out = BoundedLines::new(SNIPPET_LINES_MAX, room - 600);
+        let place = count(self.places.len() as u64, CountNoun::Place);
         out.push(&fixed!("edited", path, place));
         let before: Vec<&[u8]> = lines(&content[..start]).collect();
         let shown_before = before.len().saturating_sub(CONTEXT_LINES);
@@ -201,7 +201,7 @@ impl Change {
     }
 }
 
-fn push_side(out: &mut Lines, sign: char, number: usize, text: &[u8]) {
+fn push_side(out: &mut BoundedLines, sign: char, number: usize, text: &[u8]) {
     let total = lines(text).count();
     for (offset, line) in lines(text).take(SNIPPET_SIDE_LINES_MAX).enumerate() {
         out.push(&numbered(sign, number + offset, line));
@@ -209,7 +209,7 @@ fn push_side(out: &mut Lines, sign: char, number: usize, text: &[u8]) {
     if total > SNIPPET_SIDE_LINES_MAX {
         out.push(&format!(
             "{sign} {}",
-            fixed!("lines-more", lines = count((total - SNIPPET_SIDE_LINES_MAX) as u64, Noun::Line))
+            fixed!("lines-more", lines = count((total - SNIPPET_SIDE_LINES_MAX) as u64, CountNoun::Line))
         ));
     }
 }
@@ -303,7 +303,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_edit_is_a_plain_replacement(content in "[ab\né]{0,60}", old in "[ab\né]{1,4}", new in "[abc\n]{0,6}") {
-            let change = Change::find(content.as_bytes(), &old, &new);
+            let change = TextChange::find(content.as_bytes(), &old, &new);
             prop_assert_eq!(change.places.len(), content.matches(&old).count());
             prop_assert_eq!(String::from_utf8(change.apply(content.as_bytes())).unwrap(), content.replace(&old, &new));
         }
@@ -311,14 +311,14 @@ mod tests {
         #[test]
         fn line_ends_of_a_crlf_file_survive(content in "[ab\n]{0,60}\n", old in "[ab\n]{1,4}", new in "[abc\n]{0,6}") {
             let crlf = content.replace('\n', "\r\n");
-            let change = Change::find(crlf.as_bytes(), &old, &new);
+            let change = TextChange::find(crlf.as_bytes(), &old, &new);
             let expected = content.replace(&old, &new).replace('\n', "\r\n");
             prop_assert_eq!(String::from_utf8(change.apply(crlf.as_bytes())).unwrap(), expected);
         }
 
         #[test]
         fn the_report_never_fails_and_stays_small(content in "[ab\n]{0,300}", old in "[ab\n]{1,2}", new in "[abc\n]{0,200}") {
-            let change = Change::find(content.as_bytes(), &old, &new);
+            let change = TextChange::find(content.as_bytes(), &old, &new);
             if !change.places.is_empty() {
                 let result = change.apply(content.as_bytes());
                 let stat = rustix::fs::stat(".").unwrap();
@@ -338,7 +338,7 @@ mod tests {
             ("ab\ny\n", "ab\n", "c\nd\n", "-    1\tab\n+    1\tc\n+    2\td\n      3\ty"),
             ("ab", "b", "b\n", "-    1\tab\n+    1\tab"),
         ] {
-            let change = Change::find(content.as_bytes(), old, new);
+            let change = TextChange::find(content.as_bytes(), old, new);
             let result = change.apply(content.as_bytes());
             let report = change.report("f", content.as_bytes(), &result, 2048, &stat);
             assert_eq!(

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::grant::{Call, Decision, Grant};
+use posse_core::grant::{Decision, Grant, RequestedCall};
 use posse_core::text::{prefix, visible};
-use posse_core::tool::{Effect, ToolSpec};
-use posse_core::web::Address;
+use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_core::web::WebAddress;
 use posse_messages::fixed;
-use posse_net::{Failure, Page, Pinned};
+use posse_net::{FetchFailure, FetchedPage, PinnedClient};
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::Deserialize;
 
@@ -41,34 +41,34 @@ const DESCRIPTION: &str = "Read a page of the web. HTML becomes Markdown; other 
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct FetchArguments {
     url: String,
     #[serde(default, deserialize_with = "number")]
     offset: Option<u64>,
 }
 
 /// The `fetch` tool.
-pub struct Fetch {
+pub struct FetchTool {
     spec: ToolSpec,
-    client: Arc<Pinned>,
+    client: Arc<PinnedClient>,
 }
 
-impl Fetch {
+impl FetchTool {
     /// Creates the tool.
-    pub fn new(client: Pinned) -> Self {
-        Self { spec: describe("fetch", Effect::Pure, DESCRIPTION, SCHEMA), client: Arc::new(client) }
+    pub fn new(client: PinnedClient) -> Self {
+        Self { spec: describe("fetch", ToolEffect::Pure, DESCRIPTION, SCHEMA), client: Arc::new(client) }
     }
 
     async fn read(&self, input: &ToolInput<'_>) -> Result<ToolOutput, String> {
-        let arguments: Arguments = serde_json::from_str(input.arguments).map_err(|e| e.to_string())?;
-        let address = Address::parse(&arguments.url)?;
+        let arguments: FetchArguments = serde_json::from_str(input.arguments).map_err(|e| e.to_string())?;
+        let address = WebAddress::parse(&arguments.url)?;
         let (page, address, redirects) = self.follow(address, &input.context.grant).await?;
         let status = page.status;
         if let Some(encoding) = &page.encoding {
             let encoding = visible(prefix(encoding, 40)).into_owned();
             return Err(fixed!("fetch-compressed", address, encoding));
         }
-        let kind = Kind::of(&page.content_type);
+        let kind = ContentKind::of(&page.content_type);
         let content_type = visible(prefix(&page.content_type, 80)).into_owned();
         let Some(kind) = kind else {
             return Err(fixed!("fetch-no-text", address, content_type));
@@ -79,13 +79,17 @@ impl Fetch {
             let text = prefix(&text, ERROR_BYTES_MAX);
             return Err(format!("{}\n{text}", fixed!("fetch-status", address, status)));
         }
-        let origin = Origin { address, redirects, content_type, bytes: bytes.len(), more };
+        let origin = TextOrigin { address, redirects, content_type, bytes: bytes.len(), more };
         let room = input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX);
         origin.answer(&text, arguments.offset.unwrap_or(0), room)
     }
 
     /// To the page that is no redirect, or to the first one that may not be asked for.
-    async fn follow(&self, mut address: Address, grant: &Grant) -> Result<(Page, Address, usize), String> {
+    async fn follow(
+        &self,
+        mut address: WebAddress,
+        grant: &Grant,
+    ) -> Result<(FetchedPage, WebAddress, usize), String> {
         for redirects in 0..=REDIRECTS_MAX {
             let page = self.client.get(&address).await.map_err(told)?;
             let Some(location) =
@@ -108,9 +112,10 @@ impl Fetch {
 }
 
 /// The same question as for the first address: a list, a rule or the network may say no.
-fn permitted(grant: &Grant, address: &Address) -> Result<(), String> {
+fn permitted(grant: &Grant, address: &WebAddress) -> Result<(), String> {
     let arguments = serde_json::json!({ "url": address.to_string() }).to_string();
-    let call = Call { tool: "fetch", effect: Effect::Pure, arguments: &arguments, workspace: "" };
+    let call =
+        RequestedCall { tool: "fetch", effect: ToolEffect::Pure, arguments: &arguments, workspace: "" };
     match grant.decide(call) {
         Decision::Allow => Ok(()),
         Decision::Ask(asked) => Err(asked.why),
@@ -118,14 +123,14 @@ fn permitted(grant: &Grant, address: &Address) -> Result<(), String> {
     }
 }
 
-fn told(failure: Failure) -> String {
+fn told(failure: FetchFailure) -> String {
     match failure {
-        Failure::Forbidden(why) => fixed!("fetch-not-public", why),
-        Failure::Unreachable(why) => fixed!("fetch-not-reached", why = visible(prefix(&why, 400))),
+        FetchFailure::Forbidden(why) => fixed!("fetch-not-public", why),
+        FetchFailure::Unreachable(why) => fixed!("fetch-not-reached", why = visible(prefix(&why, 400))),
     }
 }
 
-impl Tool for Fetch {
+impl Tool for FetchTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -146,20 +151,20 @@ impl Tool for Fetch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ContentKind {
     Html,
     Text,
 }
 
-impl Kind {
+impl ContentKind {
     fn of(content_type: &str) -> Option<Self> {
         let kind = content_type.split(';').next().unwrap_or_default().trim();
         match kind {
-            "text/html" | "application/xhtml+xml" => Some(Kind::Html),
+            "text/html" | "application/xhtml+xml" => Some(ContentKind::Html),
             // A server that does not say sends text more often than not; what is none is seen when it is decoded.
-            "" => Some(Kind::Text),
+            "" => Some(ContentKind::Text),
             _ if kind.starts_with("text/") || kind.ends_with("+json") || kind.ends_with("+xml") => {
-                Some(Kind::Text)
+                Some(ContentKind::Text)
             }
             "application/json"
             | "application/xml"
@@ -168,12 +173,12 @@ impl Kind {
             | "application/x-yaml"
             | "application/toml"
             | "application/x-sh"
-            | "application/ld+json" => Some(Kind::Text),
+            | "application/ld+json" => Some(ContentKind::Text),
             _ => None,
         }
     }
 
-    fn text(self, bytes: &[u8], address: &Address, content_type: &str) -> String {
+    fn text(self, bytes: &[u8], address: &WebAddress, content_type: &str) -> String {
         let is_latin =
             ["iso-8859-1", "windows-1252", "latin1"].iter().any(|name| content_type.contains(name));
         let text = match is_latin {
@@ -181,8 +186,8 @@ impl Kind {
             false => String::from_utf8_lossy(bytes).into_owned(),
         };
         match self {
-            Kind::Text => visible(&text).into_owned(),
-            Kind::Html => {
+            ContentKind::Text => visible(&text).into_owned(),
+            ContentKind::Html => {
                 let (mut body, _) = html::to_markdown(&text, address, PAGE_BYTES_MAX);
                 if let Some(title) = html::title(&text).filter(|title| !body.contains(title.as_str())) {
                     body = format!("{title}\n\n{body}");
@@ -194,15 +199,15 @@ impl Kind {
 }
 
 /// Source of a fetched text.
-struct Origin {
-    address: Address,
+struct TextOrigin {
+    address: WebAddress,
     redirects: usize,
     content_type: String,
     bytes: usize,
     more: bool,
 }
 
-impl Origin {
+impl TextOrigin {
     fn answer(&self, text: &str, offset: u64, room: usize) -> Result<ToolOutput, String> {
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         if offset > 0 && offset >= text.len() {

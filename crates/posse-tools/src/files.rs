@@ -9,19 +9,19 @@ use std::sync::Arc;
 
 use posse_core::approval::DIFF;
 use posse_core::edits::{FileChange, FileImage};
-use posse_core::grant::{Call, Grant};
+use posse_core::grant::{Grant, RequestedCall};
 use posse_core::id::{CallKey, TaskId};
-use posse_core::tool::{Effect, ToolSpec, canonical};
+use posse_core::tool::{ToolEffect, ToolSpec, canonical};
 use posse_messages::fixed;
-use posse_runtime::leases::Fence;
-use posse_runtime::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
+use posse_runtime::leases::LeaseGuard;
+use posse_runtime::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde_json::json;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::seen::Seen;
-use crate::skill::Skills;
+use crate::seen::SeenFiles;
+use crate::skill::SkillCatalog;
 use crate::workspace::{Workspace, show};
 use crate::{diff, edit, glob, grep, list, read, replace, skill, think, write};
 
@@ -32,8 +32,8 @@ pub(crate) const ANSWER_BYTES_MAX: usize = 50_000;
 pub const ANSWER_BYTES_MIN: usize = 2_048;
 
 /// The tools of the tasks that work in one workspace. Each task knows only the files it read itself.
-pub fn toolset(workspace: Arc<Workspace>, skills: Skills) -> Vec<Arc<dyn Tool>> {
-    let desk = Arc::new(Desk { workspace, seen: Seen::default(), skills });
+pub fn toolset(workspace: Arc<Workspace>, skills: SkillCatalog) -> Vec<Arc<dyn Tool>> {
+    let desk = Arc::new(FileToolContext { workspace, seen: SeenFiles::default(), skills });
     vec![
         tool(&desk, read::spec(), read::run),
         tool(&desk, edit::spec(), edit::run),
@@ -50,22 +50,22 @@ pub fn toolset(workspace: Arc<Workspace>, skills: Skills) -> Vec<Arc<dyn Tool>> 
 /// The content that a call of `write` or `edit` makes of a file; `None` if it would be refused, or is a call of something else.
 pub fn content_after(tool: &str, arguments: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
     match canonical(tool).as_ref() {
-        "write" => Some(serde_json::from_str::<write::Arguments>(arguments).ok()?.into_content()),
+        "write" => Some(serde_json::from_str::<write::WriteArguments>(arguments).ok()?.into_content()),
         "edit" => edit::content_after(&serde_json::from_str(arguments).ok()?, before?),
         _ => None,
     }
 }
 
 /// Shared state of the file tools.
-pub(crate) struct Desk {
+pub(crate) struct FileToolContext {
     pub workspace: Arc<Workspace>,
-    pub seen: Seen,
-    pub skills: Skills,
+    pub seen: SeenFiles,
+    pub skills: SkillCatalog,
 }
 
 /// One call at work.
-pub(crate) struct Job {
-    pub desk: Arc<Desk>,
+pub(crate) struct FileJob {
+    pub desk: Arc<FileToolContext>,
     pub task: TaskId,
     pub cancel: CancellationToken,
     /// Bytes the answer may have, notes included.
@@ -75,15 +75,15 @@ pub(crate) struct Job {
     grant: Arc<Grant>,
     /// The canonical name of the tool, what it does, and what it was called with.
     tool: String,
-    effect: Effect,
+    effect: ToolEffect,
     arguments: String,
     /// The workspace as the grant writes it in absolute paths.
     root: String,
-    fence: Option<Arc<Fence>>,
+    fence: Option<Arc<LeaseGuard>>,
     runtime: Handle,
 }
 
-impl Job {
+impl FileJob {
     /// Tells whether resolved paths must be checked: the grant decided on the path as written, and links inside of
     /// the workspace can lead elsewhere.
     pub fn minds_places(&self) -> bool {
@@ -104,7 +104,7 @@ impl Job {
     pub fn check_place(&self, path: &Path, place: &Path) -> Result<(), String> {
         self.desk.workspace.refuse_closed(place)?;
         let (tool, effect, arguments) = (self.tool.as_str(), self.effect, self.arguments.as_str());
-        let call = Call { tool, effect, arguments, workspace: &self.root };
+        let call = RequestedCall { tool, effect, arguments, workspace: &self.root };
         self.grant.permit_place(call, &place.to_string_lossy()).map_err(|why| match path == place {
             true => why,
             false => fixed!("place-refused", path = show(path), place = show(place), why),
@@ -145,7 +145,7 @@ impl Job {
 /// A refusal is text for the model.
 pub(crate) type Answer = Result<ToolOutput, String>;
 
-pub(crate) fn describe(name: &str, effect: Effect, description: &str, input_schema: &str) -> ToolSpec {
+pub(crate) fn describe(name: &str, effect: ToolEffect, description: &str, input_schema: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -156,15 +156,15 @@ pub(crate) fn describe(name: &str, effect: Effect, description: &str, input_sche
 
 struct FileTool<A> {
     spec: ToolSpec,
-    desk: Arc<Desk>,
-    run: fn(&Job, A) -> Answer,
+    desk: Arc<FileToolContext>,
+    run: fn(&FileJob, A) -> Answer,
     arguments: PhantomData<fn(A)>,
 }
 
 fn tool<A: DeserializeOwned + Send + 'static>(
-    desk: &Arc<Desk>,
+    desk: &Arc<FileToolContext>,
     spec: ToolSpec,
-    run: fn(&Job, A) -> Answer,
+    run: fn(&FileJob, A) -> Answer,
 ) -> Arc<dyn Tool> {
     Arc::new(FileTool { spec, desk: desk.clone(), run, arguments: PhantomData })
 }
@@ -175,9 +175,9 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
     }
 
     /// A diff of what the call would do, where that can be told.
-    fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+    fn propose(&self, input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
         let shown = self.proposed_diff(input.arguments).map(|diff| json!({ DIFF: diff }));
-        Ok(Proposal { shown, ..Proposal::default() })
+        Ok(CallProposal { shown, ..CallProposal::default() })
     }
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
@@ -186,7 +186,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 Ok(arguments) => arguments,
                 Err(cause) => return ToolOutput::error(self.wrong_arguments(&cause)),
             };
-            let job = Job {
+            let job = FileJob {
                 desk: self.desk.clone(),
                 task: input.context.task.clone(),
                 cancel: input.context.cancel.clone(),

@@ -4,16 +4,16 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
 
-use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, name};
-use crate::files::{Answer, Job, describe};
+use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, name};
+use crate::files::{Answer, FileJob, describe};
 use crate::grep::names_hidden;
-use crate::walk::{Kind, Options, walk};
+use crate::walk::{EntryKind, WalkOptions, walk};
 
 const RESULTS_MAX: usize = 200;
 const PATTERN_BYTES_MAX: usize = 4096;
@@ -30,7 +30,7 @@ const SCHEMA: &str = r#"{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct GlobArguments {
     pattern: String,
     path: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 pub(crate) fn spec() -> ToolSpec {
     describe(
         "glob",
-        Effect::Pure,
+        ToolEffect::Pure,
         "Find files by name. Paths are relative to the workspace, most recently changed first. Leaves out what \
          .gitignore and .ignore name, and hidden files unless the pattern spells the dot. A note says exactly how \
          many did not fit.",
@@ -46,7 +46,7 @@ pub(crate) fn spec() -> ToolSpec {
     )
 }
 
-pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(job: &FileJob, arguments: GlobArguments) -> Answer {
     let workspace = &job.desk.workspace;
     let start = workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let (pattern, base) = relative_pattern(job, &arguments.pattern, &start)?;
@@ -54,10 +54,10 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let directory = workspace.open_directory(&start)?;
     let mut found: Vec<(i128, PathBuf)> = Vec::new();
     let refuses = job.leaves_out(&start, job.check(&start, directory.as_fd())?);
-    let options = Options { hidden: names_hidden(&pattern), refuses: &refuses, ..Options::default() };
+    let options = WalkOptions { hidden: names_hidden(&pattern), refuses: &refuses, ..WalkOptions::default() };
     let report = walk(workspace, &start, directory, options, &job.cancel, &mut |entry| {
         let relative = entry.path.strip_prefix(&base).unwrap_or(entry.path);
-        if entry.kind == Kind::Directory || !matcher.is_match(relative) {
+        if entry.kind == EntryKind::Directory || !matcher.is_match(relative) {
             return;
         }
         let changed = rustix::fs::statat(entry.directory, entry.name, AtFlags::SYMLINK_NOFOLLOW)
@@ -65,13 +65,13 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         found.push((changed, entry.path.to_owned()));
     });
     found.sort_by(|(a_changed, a), (b_changed, b)| b_changed.cmp(a_changed).then_with(|| a.cmp(b)));
-    let mut out = Lines::new(RESULTS_MAX, job.room - NOTES_BYTES);
+    let mut out = BoundedLines::new(RESULTS_MAX, job.room - NOTES_BYTES);
     let shown = found.iter().take_while(|(_, path)| out.push(&name(path.as_os_str()))).count();
     let mut notes = Vec::new();
     if found.is_empty() {
         notes.push(fixed!("no-file-matches", pattern = decode(arguments.pattern.as_bytes(), 200).text));
     } else if shown < found.len() {
-        let more = count((found.len() - shown) as u64, Noun::File);
+        let more = count((found.len() - shown) as u64, CountNoun::File);
         notes.push(fixed!("files-more", more));
     }
     notes.extend(report.notes());
@@ -79,7 +79,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
 }
 
 /// The pattern and the directory it is relative to. Models also write patterns from the root of the file system.
-fn relative_pattern(job: &Job, raw: &str, start: &Path) -> Result<(String, PathBuf), String> {
+fn relative_pattern(job: &FileJob, raw: &str, start: &Path) -> Result<(String, PathBuf), String> {
     if raw.is_empty() || raw.len() > PATTERN_BYTES_MAX {
         return Err(fixed!("glob-length", pattern_bytes_max = PATTERN_BYTES_MAX));
     }

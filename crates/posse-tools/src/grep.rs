@@ -11,16 +11,16 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use posse_core::text::prefix;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, grouped, name};
-use crate::files::{Answer, Job, describe, number};
-use crate::walk::{Kind, Options, Report, rooted, walk};
-use crate::workspace::{OpenFile, Place, show};
+use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, grouped, name};
+use crate::files::{Answer, FileJob, describe, number};
+use crate::walk::{EntryKind, WalkOptions, WalkReport, rooted, walk};
+use crate::workspace::{OpenFile, ResolvedPath, show};
 
 const RESULTS_DEFAULT: u64 = 200;
 const RESULTS_MAX: u64 = 2000;
@@ -50,7 +50,7 @@ const SCHEMA: &str = r#"{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct GrepArguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -61,14 +61,14 @@ pub(crate) struct Arguments {
     #[serde(default, deserialize_with = "number")]
     context: Option<u64>,
     #[serde(default)]
-    output_mode: Mode,
+    output_mode: GrepMode,
     #[serde(default, deserialize_with = "number")]
     head_limit: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Mode {
+enum GrepMode {
     #[default]
     Content,
     Files,
@@ -78,7 +78,7 @@ enum Mode {
 pub(crate) fn spec() -> ToolSpec {
     describe(
         "grep",
-        Effect::Pure,
+        ToolEffect::Pure,
         "Search the contents of files with a regular expression. Leaves out binary files, hidden files and what \
          .gitignore and .ignore name, unless `path` names such a file or directory itself; does not follow symbolic \
          links. Results are in the order of paths; a note says exactly how many did not fit.",
@@ -86,32 +86,32 @@ pub(crate) fn spec() -> ToolSpec {
     )
 }
 
-pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(job: &FileJob, arguments: GrepArguments) -> Answer {
     let matcher = matcher(&arguments)?;
     let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
-    let filter = Filter::new(&arguments, &path)?;
+    let filter = PathFilter::new(&arguments, &path)?;
     let limit = arguments.head_limit.unwrap_or(RESULTS_DEFAULT).clamp(1, RESULTS_MAX) as usize;
-    let mut search = Search {
+    let mut search = GrepSearch {
         searcher: searcher(arguments.context.unwrap_or(0).min(CONTEXT_MAX) as usize),
         matcher,
         mode: arguments.output_mode,
         limit,
         cancel: &job.cancel,
-        out: Lines::new(limit, job.room - NOTES_BYTES),
-        tally: Tally::default(),
+        out: BoundedLines::new(limit, job.room - NOTES_BYTES),
+        tally: MatchTally::default(),
     };
     let report = match job.desk.workspace.open_place(&path)? {
-        Place::File(open) => {
+        ResolvedPath::File(open) => {
             job.check(&path, open.file.as_fd())?;
             search.file(&path, open);
-            Report { cancelled: job.cancel.is_cancelled(), ..Report::default() }
+            WalkReport { cancelled: job.cancel.is_cancelled(), ..WalkReport::default() }
         }
-        Place::Directory(directory) => {
+        ResolvedPath::Directory(directory) => {
             let hidden = arguments.glob.as_deref().is_some_and(names_hidden);
             let refuses = job.leaves_out(&path, job.check(&path, directory.as_fd())?);
-            let options = Options { hidden, refuses: &refuses, ..Options::default() };
+            let options = WalkOptions { hidden, refuses: &refuses, ..WalkOptions::default() };
             walk(&job.desk.workspace, &path, directory, options, &job.cancel, &mut |entry| {
-                if entry.kind == Kind::File && filter.wants(entry.path) {
+                if entry.kind == EntryKind::File && filter.wants(entry.path) {
                     match entry.open() {
                         Some(open) => search.file(entry.path, open),
                         None => search.tally.unreadable += 1,
@@ -128,7 +128,7 @@ pub(crate) fn names_hidden(glob: &str) -> bool {
     glob.trim_start_matches('!').split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
 }
 
-fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
+fn matcher(arguments: &GrepArguments) -> Result<RegexMatcher, String> {
     let built = RegexMatcherBuilder::new()
         .case_insensitive(arguments.case_insensitive)
         .multi_line(true)
@@ -154,13 +154,13 @@ fn searcher(context: usize) -> Searcher {
         .build()
 }
 
-struct Filter {
+struct PathFilter {
     globs: Override,
     types: Types,
 }
 
-impl Filter {
-    fn new(arguments: &Arguments, start: &Path) -> Result<Self, String> {
+impl PathFilter {
+    fn new(arguments: &GrepArguments, start: &Path) -> Result<Self, String> {
         let mut globs = OverrideBuilder::new(rooted(start));
         if let Some(glob) = arguments.glob.as_deref().filter(|glob| !glob.is_empty()) {
             globs.add(glob).map_err(|cause| fixed!("filter-invalid", cause))?;
@@ -183,18 +183,18 @@ impl Filter {
     }
 }
 
-struct Search<'a> {
+struct GrepSearch<'a> {
     searcher: Searcher,
     matcher: RegexMatcher,
-    mode: Mode,
+    mode: GrepMode,
     limit: usize,
     cancel: &'a CancellationToken,
-    out: Lines,
-    tally: Tally,
+    out: BoundedLines,
+    tally: MatchTally,
 }
 
 #[derive(Default)]
-struct Tally {
+struct MatchTally {
     matches: u64,
     files: u64,
     /// Matches beyond the limit.
@@ -204,18 +204,18 @@ struct Tally {
     unreadable: u64,
 }
 
-impl Search<'_> {
+impl GrepSearch<'_> {
     fn file(&mut self, path: &Path, open: OpenFile) {
-        let mut found = Found {
+        let mut found = FileMatches {
             matcher: &self.matcher,
             // Nothing more can be shown, or only totals are: then lines are only counted.
-            keep: if self.out.is_full() || self.mode != Mode::Content { 0 } else { self.limit + 1 },
-            first_only: self.mode == Mode::Files,
+            keep: if self.out.is_full() || self.mode != GrepMode::Content { 0 } else { self.limit + 1 },
+            first_only: self.mode == GrepMode::Files,
             lines: Vec::new(),
             matches: 0,
             binary: false,
         };
-        let reader = Stoppable { inner: open.file, cancel: self.cancel };
+        let reader = CancellableReader { inner: open.file, cancel: self.cancel };
         let searched = self.searcher.search_reader(&self.matcher, reader, &mut found);
         if searched.is_err() && !self.cancel.is_cancelled() {
             self.tally.unreadable += 1;
@@ -232,10 +232,10 @@ impl Search<'_> {
         self.tally.matches += matches;
         let path = name(path.as_os_str());
         let hidden = match self.mode {
-            Mode::Content => matches - self.show(&path, &lines),
-            Mode::Files if self.out.push(&path) => 0,
-            Mode::Count if self.out.push(&format!("{path}: {}", grouped(matches))) => 0,
-            Mode::Files | Mode::Count => matches,
+            GrepMode::Content => matches - self.show(&path, &lines),
+            GrepMode::Files if self.out.push(&path) => 0,
+            GrepMode::Count if self.out.push(&format!("{path}: {}", grouped(matches))) => 0,
+            GrepMode::Files | GrepMode::Count => matches,
         };
         self.tally.matches_hidden += hidden;
         self.tally.files_hidden += u64::from(hidden > 0);
@@ -258,7 +258,7 @@ impl Search<'_> {
         shown
     }
 
-    fn answer(self, report: Report, pattern: &str) -> String {
+    fn answer(self, report: WalkReport, pattern: &str) -> String {
         let tally = &self.tally;
         let mut notes = Vec::new();
         if tally.matches == 0 {
@@ -266,25 +266,25 @@ impl Search<'_> {
             notes.push(fixed!("no-match", pattern = shown.text));
         } else if tally.matches_hidden > 0 {
             let more = match self.mode {
-                Mode::Content => fixed!(
+                GrepMode::Content => fixed!(
                     "matches-more-in",
-                    matches = count(tally.matches_hidden, Noun::Match),
-                    files = count(tally.files_hidden, Noun::File)
+                    matches = count(tally.matches_hidden, CountNoun::Match),
+                    files = count(tally.files_hidden, CountNoun::File)
                 ),
-                Mode::Files => fixed!("more-files", files = count(tally.files_hidden, Noun::File)),
-                Mode::Count => fixed!(
+                GrepMode::Files => fixed!("more-files", files = count(tally.files_hidden, CountNoun::File)),
+                GrepMode::Count => fixed!(
                     "files-more-with",
-                    files = count(tally.files_hidden, Noun::File),
-                    matches = count(tally.matches_hidden, Noun::Match)
+                    files = count(tally.files_hidden, CountNoun::File),
+                    matches = count(tally.matches_hidden, CountNoun::Match)
                 ),
             };
             notes.push(fixed!("narrow-search", more));
         }
         if tally.binary > 0 {
-            notes.push(fixed!("skipped", files = count(tally.binary, Noun::BinaryFile)));
+            notes.push(fixed!("skipped", files = count(tally.binary, CountNoun::BinaryFile)));
         }
         if tally.unreadable > 0 {
-            notes.push(fixed!("not-searched", files = count(tally.unreadable, Noun::File)));
+            notes.push(fixed!("not-searched", files = count(tally.unreadable, CountNoun::File)));
         }
         notes.extend(report.notes());
         self.out.finish(&notes)
@@ -292,7 +292,7 @@ impl Search<'_> {
 }
 
 /// Matches of one file.
-struct Found<'a> {
+struct FileMatches<'a> {
     matcher: &'a RegexMatcher,
     keep: usize,
     first_only: bool,
@@ -301,7 +301,7 @@ struct Found<'a> {
     binary: bool,
 }
 
-impl Found<'_> {
+impl FileMatches<'_> {
     fn keep(&mut self, is_match: bool, line: impl FnOnce(&RegexMatcher) -> String) {
         if self.lines.len() < self.keep {
             self.lines.push((is_match, line(self.matcher)));
@@ -309,7 +309,7 @@ impl Found<'_> {
     }
 }
 
-impl Sink for Found<'_> {
+impl Sink for FileMatches<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
@@ -360,12 +360,12 @@ fn cut(line: &[u8], focus: usize) -> String {
 }
 
 /// A reader that ends with an error once the call is cancelled.
-struct Stoppable<'a, R> {
+struct CancellableReader<'a, R> {
     inner: R,
     cancel: &'a CancellationToken,
 }
 
-impl<R: Read> Read for Stoppable<'_, R> {
+impl<R: Read> Read for CancellableReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(std::io::Error::other("cancelled"));

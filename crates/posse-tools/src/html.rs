@@ -1,7 +1,7 @@
 //! A web page as text that a model can read: headings, lists, links and code as Markdown, nothing of what is not shown.
 //! One pass, no tree: a page is data of somebody else, and the longest of them takes time in proportion to its length.
 
-use posse_core::web::Address;
+use posse_core::web::WebAddress;
 
 /// Links inside of links do not exist; what claims more is broken.
 const LINKS_MAX: usize = 8;
@@ -46,8 +46,8 @@ const BLOCKS: &[&str] = &[
 ];
 
 /// The text, of at most so many bytes, and whether there was more.
-pub fn to_markdown(page: &str, base: &Address, bytes_max: usize) -> (String, bool) {
-    let mut writer = Writer::new(base, bytes_max);
+pub fn to_markdown(page: &str, base: &WebAddress, bytes_max: usize) -> (String, bool) {
+    let mut writer = TextWriter::new(base, bytes_max);
     let mut rest = page;
     while let Some(at) = rest.find('<') {
         writer.text(&rest[..at]);
@@ -55,14 +55,14 @@ pub fn to_markdown(page: &str, base: &Address, bytes_max: usize) -> (String, boo
             break;
         }
         rest = &rest[at..];
-        rest = match Tag::read(rest) {
-            Tag::Nothing(after) => after,
-            Tag::Character => {
+        rest = match HtmlTag::read(rest) {
+            HtmlTag::Nothing(after) => after,
+            HtmlTag::Character => {
                 writer.text("<");
                 &rest[1..]
             }
-            Tag::Open { name, attributes, after } => writer.open(&name, attributes, after),
-            Tag::Close { name, after } => {
+            HtmlTag::Open { name, attributes, after } => writer.open(&name, attributes, after),
+            HtmlTag::Close { name, after } => {
                 writer.close(&name);
                 after
             }
@@ -84,7 +84,7 @@ pub fn title(page: &str) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
-enum Tag<'a> {
+enum HtmlTag<'a> {
     /// A comment or a declaration.
     Nothing(&'a str),
     /// A `<` that means itself.
@@ -100,24 +100,24 @@ enum Tag<'a> {
     },
 }
 
-impl<'a> Tag<'a> {
+impl<'a> HtmlTag<'a> {
     /// `text` begins with `<`.
     fn read(text: &'a str) -> Self {
         if let Some(comment) = text.strip_prefix("<!--") {
-            return Tag::Nothing(comment.find("-->").map_or("", |end| &comment[end + 3..]));
+            return HtmlTag::Nothing(comment.find("-->").map_or("", |end| &comment[end + 3..]));
         }
         if text.starts_with("<!") || text.starts_with("<?") {
-            return Tag::Nothing(text.find('>').map_or("", |end| &text[end + 1..]));
+            return HtmlTag::Nothing(text.find('>').map_or("", |end| &text[end + 1..]));
         }
         let is_close = text.starts_with("</");
         let inner = &text[if is_close { 2 } else { 1 }..];
         if !inner.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return Tag::Character;
+            return HtmlTag::Character;
         }
         let name_end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(inner.len());
         let name = inner[..name_end.min(32)].to_ascii_lowercase();
         let (attributes, after) = until_end(&inner[name_end..]);
-        if is_close { Tag::Close { name, after } } else { Tag::Open { name, attributes, after } }
+        if is_close { HtmlTag::Close { name, after } } else { HtmlTag::Open { name, attributes, after } }
     }
 }
 
@@ -170,13 +170,13 @@ fn attribute(attributes: &str, wanted: &str) -> Option<String> {
     }
 }
 
-struct Writer<'a> {
+struct TextWriter<'a> {
     out: String,
     bytes_max: usize,
     is_full: bool,
-    base: &'a Address,
+    base: &'a WebAddress,
     /// Separator to write before the next text.
-    gap: Gap,
+    gap: TextGap,
     pre: usize,
     lists: usize,
     /// Targets of open links and the start of their text.
@@ -184,16 +184,16 @@ struct Writer<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Gap {
+enum TextGap {
     None,
     Space,
     Line,
     Paragraph,
 }
 
-impl<'a> Writer<'a> {
-    fn new(base: &'a Address, bytes_max: usize) -> Self {
-        let (out, gap) = (String::new(), Gap::None);
+impl<'a> TextWriter<'a> {
+    fn new(base: &'a WebAddress, bytes_max: usize) -> Self {
+        let (out, gap) = (String::new(), TextGap::None);
         Self { out, bytes_max, is_full: false, base, gap, pre: 0, lists: 0, links: Vec::new() }
     }
 
@@ -206,11 +206,11 @@ impl<'a> Writer<'a> {
         let kept = posse_core::text::prefix(text, room);
         self.out.push_str(gap);
         self.out.push_str(kept);
-        self.gap = Gap::None;
+        self.gap = TextGap::None;
         self.is_full = kept.len() < text.len();
     }
 
-    fn want(&mut self, gap: Gap) {
+    fn want(&mut self, gap: TextGap) {
         // A paragraph inside of an item or a cell begins behind its mark.
         if self.out.ends_with("- ") || self.out.ends_with("| ") {
             return;
@@ -229,16 +229,16 @@ impl<'a> Writer<'a> {
         }
         let mut words = text.split_whitespace();
         if text.starts_with(char::is_whitespace) {
-            self.want(Gap::Space);
+            self.want(TextGap::Space);
         }
         if let Some(first) = words.next() {
             self.push(first);
             for word in words {
-                self.want(Gap::Space);
+                self.want(TextGap::Space);
                 self.push(word);
             }
             if text.ends_with(char::is_whitespace) {
-                self.want(Gap::Space);
+                self.want(TextGap::Space);
             }
         }
     }
@@ -250,21 +250,21 @@ impl<'a> Writer<'a> {
             return if attributes.trim_end().ends_with('/') { after } else { behind(name, after) };
         }
         if BLOCKS.contains(&name) && !self.is_inner_list(name) {
-            self.want(Gap::Paragraph);
+            self.want(TextGap::Paragraph);
         }
         match name {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 let level = usize::from(name.as_bytes()[1] - b'0');
                 self.push(&"#".repeat(level));
-                self.want(Gap::Space);
+                self.want(TextGap::Space);
             }
-            "br" => self.want(Gap::Line),
+            "br" => self.want(TextGap::Line),
             "hr" => self.push("---"),
-            "tr" => self.want(Gap::Line),
+            "tr" => self.want(TextGap::Line),
             "td" | "th" => self.push("| "),
             "ul" | "ol" => self.lists = (self.lists + 1).min(LIST_DEPTH_MAX),
             "li" => {
-                self.want(Gap::Line);
+                self.want(TextGap::Line);
                 self.push(&format!("{}- ", "  ".repeat(self.lists.saturating_sub(1))));
             }
             "pre" => {
@@ -294,27 +294,27 @@ impl<'a> Writer<'a> {
         match name {
             "a" => {
                 if let Some(Some(target)) = self.links.pop() {
-                    self.gap = Gap::None;
+                    self.gap = TextGap::None;
                     self.push(&format!("]({target})"));
                 }
             }
             "pre" if self.pre > 0 => {
                 self.pre -= 1;
                 if !self.out.ends_with('\n') {
-                    self.want(Gap::Line);
+                    self.want(TextGap::Line);
                 }
                 self.push("```");
             }
             "code" if self.pre == 0 => {
-                self.gap = Gap::None;
+                self.gap = TextGap::None;
                 self.push("`");
             }
             "ul" | "ol" => self.lists = self.lists.saturating_sub(1),
-            "td" | "th" => self.want(Gap::Space),
+            "td" | "th" => self.want(TextGap::Space),
             _ => {}
         }
         if BLOCKS.contains(&name) && !self.is_inner_list(name) {
-            self.want(Gap::Paragraph);
+            self.want(TextGap::Paragraph);
         }
     }
 
@@ -407,7 +407,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn markdown(page: &str) -> String {
-        to_markdown(page, &Address::parse("https://docs.rs/a/b").unwrap(), 100_000).0
+        to_markdown(page, &WebAddress::parse("https://docs.rs/a/b").unwrap(), 100_000).0
     }
 
     #[test]
@@ -446,7 +446,8 @@ mod tests {
         ] {
             assert_eq!(markdown(page), expected, "{page}");
         }
-        let (text, more) = to_markdown(&"word ".repeat(1_000), &Address::parse("http://a.b").unwrap(), 100);
+        let (text, more) =
+            to_markdown(&"word ".repeat(1_000), &WebAddress::parse("http://a.b").unwrap(), 100);
         assert!(more && text.len() <= 100);
     }
 
@@ -462,7 +463,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_can_be_read(page in "[<>/a-d!=\"' &;#x\\-]{0,200}", max in 0usize..60) {
-            let base = Address::parse("http://a.b").unwrap();
+            let base = WebAddress::parse("http://a.b").unwrap();
             let (text, _) = to_markdown(&page, &base, max);
             prop_assert!(text.len() <= max);
             let _ = title(&page);

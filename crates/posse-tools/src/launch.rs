@@ -8,16 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use posse_core::edits::FileChange;
 use posse_core::event::Event;
-use posse_core::grant::Tier;
+use posse_core::grant::SandboxTier;
 use posse_core::{Error, Result};
 use posse_messages::fixed;
-use posse_runtime::leases::Running;
+use posse_runtime::leases::WritingProcess;
 use posse_runtime::ports::ToolContext;
 use tokio_util::sync::CancellationToken;
 
-use crate::sandbox::refusal::Walled;
-use crate::sandbox::{ConfinedProcess, Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Pipes, Pulse, Report, Started, Supervisor};
+use crate::sandbox::refusal::SandboxHint;
+use crate::sandbox::{ConfinedProcess, ProcessScene, Sandbox};
+use crate::supervisor::{
+    CommandJob, CommandPipes, CommandReport, LeasePulse, RunningCommand, Supervisor, WorkDirectory,
+};
 use crate::touched::{FileCensus, NAMED_MAX};
 use crate::workspace::show;
 
@@ -26,20 +28,24 @@ pub(crate) const SHOWN_MAX: usize = 10;
 
 /// Given once by the program that builds the tools.
 #[derive(Clone)]
-pub struct Launch {
+pub struct ProcessLauncher {
     pub supervisor: Supervisor,
     /// The workspace: where commands run.
-    pub directory: Directory,
-    pub environment: Environment,
+    pub directory: WorkDirectory,
+    pub environment: CommandEnvironment,
     pub sandbox: Arc<Sandbox>,
-    /// Somebody was told that changed files are not looked for here.
+    /// The note that changed files are not detected here was given.
     pub is_told: Arc<AtomicBool>,
 }
 
-impl Launch {
+impl ProcessLauncher {
     /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
     /// What comes back lasts as long as the process.
-    pub(crate) async fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<Held, String> {
+    pub(crate) async fn confine(
+        &self,
+        job: &mut CommandJob,
+        context: &ToolContext,
+    ) -> Result<HeldProcess, String> {
         let running = match &context.fence {
             Some(fence) => Some(fence.run(&context.grant).await?),
             None => None,
@@ -49,7 +55,7 @@ impl Launch {
         let (launch, theirs) = (self.clone(), context.clone());
         let (program, place) = (job.program.clone(), workspace.clone());
         let build = move || {
-            let mut scene = Scene::of(&theirs, &program, &place, &launch.supervisor);
+            let mut scene = ProcessScene::of(&theirs, &program, &place, &launch.supervisor);
             scene.leased = leased;
             launch.sandbox.confine(&scene)
         };
@@ -61,38 +67,47 @@ impl Launch {
         job.confinement = confinement;
         job.environment.extend(environment);
         job.environment.extend(bounds(context));
-        job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
-        Ok(Held { sandbox: self.sandbox.clone(), workspace, before: protected, running })
+        job.pulse = running.as_ref().map(|running| LeasePulse::of(running.fence().clone()));
+        Ok(HeldProcess { sandbox: self.sandbox.clone(), workspace, before: protected, running })
     }
 
     /// For a program that is not asked about like `bash`: where a task is kept to some places and nothing confines its processes, it
     /// is refused.
-    pub(crate) fn refuse_unheld(&self, tool: &str, job: &Job, context: &ToolContext) -> Result<(), String> {
+    pub(crate) fn refuse_unheld(
+        &self,
+        tool: &str,
+        job: &CommandJob,
+        context: &ToolContext,
+    ) -> Result<(), String> {
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
-        let scene = Scene::of(context, &job.program, &workspace, &self.supervisor);
-        let is_held = self.sandbox.tier() != Ok(Tier::None) || scene.policy.tier != Tier::None;
+        let scene = ProcessScene::of(context, &job.program, &workspace, &self.supervisor);
+        let is_held = self.sandbox.tier() != Ok(SandboxTier::None) || scene.policy.tier != SandboxTier::None;
         if is_held || !scene.is_restricted() { Ok(()) } else { Err(fixed!("refused-unheld", tool)) }
     }
 
     /// Runs a process of a task to its end, held to what that task may do.
-    pub(crate) async fn run(&self, mut job: Job, context: &ToolContext) -> Result<Ran, NotRun> {
+    pub(crate) async fn run(
+        &self,
+        mut job: CommandJob,
+        context: &ToolContext,
+    ) -> Result<FinishedProcess, NotRun> {
         let mut held = self.confine(&mut job, context).await.map_err(NotRun::Refused)?;
-        let walled = job.confinement.walls.as_ref().map(Walled::of);
+        let walled = job.confinement.walls.as_ref().map(SandboxHint::of);
         let started = self.supervisor.begin_run(job).map_err(NotRun::Failed)?;
         let mut report = started.finish(&context.cancel).await.map_err(NotRun::Lost)?;
         drop(held.running.take());
         let set_aside = report.set_aside.clone();
         report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
         tell(&report, context);
-        Ok(Ran { report, walled })
+        Ok(FinishedProcess { report, walled })
     }
 
     /// Runs a process as `run` does, and names the files of the workspace that are different afterwards.
     pub(crate) async fn run_watched(
         &self,
-        job: Job,
+        job: CommandJob,
         context: &ToolContext,
-    ) -> (Result<Ran, NotRun>, Vec<FileChange>) {
+    ) -> (Result<FinishedProcess, NotRun>, Vec<FileChange>) {
         let place = job.directory.place().ok();
         let before = census(place.clone()).await;
         let ran = self.run(job, context).await;
@@ -120,32 +135,36 @@ impl Launch {
 
     /// Starts a program that lasts beyond one call and is talked with, held to what a task may do. The error is why it must not
     /// or could not be started.
-    pub async fn attach(&self, mut job: Job, context: &ToolContext) -> Result<(Pipes, Attached), String> {
+    pub async fn attach(
+        &self,
+        mut job: CommandJob,
+        context: &ToolContext,
+    ) -> Result<(CommandPipes, AttachedProcess), String> {
         let held = self.confine(&mut job, context).await?;
         let (pipes, started) =
             self.supervisor.attach(job).map_err(|error| error.message().english().to_owned())?;
-        Ok((pipes, Attached { started, _held: held }))
+        Ok((pipes, AttachedProcess { started, _held: held }))
     }
 }
 
 /// A program that is talked with. Nothing of it is left when this is finished or dropped.
-pub struct Attached {
-    started: Started,
-    _held: Held,
+pub struct AttachedProcess {
+    started: RunningCommand,
+    _held: HeldProcess,
 }
 
-impl Attached {
+impl AttachedProcess {
     /// Waits for its end, or ends it when it is cancelled.
-    pub async fn finish(self, cancel: &CancellationToken) -> Result<Report> {
+    pub async fn finish(self, cancel: &CancellationToken) -> Result<CommandReport> {
         self.started.finish(cancel).await
     }
 }
 
 /// A process that was run.
-pub(crate) struct Ran {
-    pub report: Report,
+pub(crate) struct FinishedProcess {
+    pub report: CommandReport,
     /// Hint about the sandbox, if the process ran in one.
-    pub walled: Option<Walled>,
+    pub walled: Option<SandboxHint>,
 }
 
 /// Why there is no report of a process.
@@ -159,16 +178,16 @@ pub(crate) enum NotRun {
 }
 
 /// A process that is held, as far as it has to be looked after when it has ended.
-pub(crate) struct Held {
+pub(crate) struct HeldProcess {
     sandbox: Arc<Sandbox>,
     workspace: PathBuf,
     /// Protected paths before the process ran; `None` if it cannot have created any.
     before: Option<Vec<PathBuf>>,
     /// That it may be writing, as others see it.
-    running: Option<Running>,
+    running: Option<WritingProcess>,
 }
 
-impl Held {
+impl HeldProcess {
     /// A few of what is protected and was not there before, but for what we put there ourselves.
     fn appeared(&self, set_aside: &[String]) -> Vec<String> {
         let now = self.before.iter().flat_map(|before| self.sandbox.appeared(&self.workspace, before));
@@ -188,7 +207,7 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 }
 
 /// Reports stopped and surviving processes as an event: observers hear it from us and not from the model.
-fn tell(report: &Report, context: &ToolContext) {
+fn tell(report: &CommandReport, context: &ToolContext) {
     protected_notes(report).into_iter().for_each(|text| note(context, text));
 }
 
@@ -199,7 +218,7 @@ fn note(context: &ToolContext, note: String) {
 }
 
 /// Describes protected files that a command created.
-pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
+pub(crate) fn protected_notes(report: &CommandReport) -> Vec<String> {
     let listed = |paths: &[String]| {
         let shown: Vec<String> = paths.iter().map(|path| show(Path::new(path))).collect();
         shown.join(", ")
@@ -257,13 +276,13 @@ const TOOLCHAINS: &[&str] = &[
 
 /// The part of the runtime's environment that commands see: an allow-list.
 #[derive(Clone, Default)]
-pub struct Environment {
+pub struct CommandEnvironment {
     all: Vec<(OsString, OsString)>,
     allowed: Vec<String>,
     withheld: Vec<String>,
 }
 
-impl Environment {
+impl CommandEnvironment {
     /// `all` is what the process was started with. `allowed` are names that configuration adds to the usual ones.
     /// `withheld` are names that no tool ever gets, also when its manifest asks for them: the providers' keys.
     pub fn new(
@@ -305,7 +324,7 @@ impl Environment {
 }
 
 /// Values may be secrets, so only the names are shown.
-impl fmt::Debug for Environment {
+impl fmt::Debug for CommandEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&OsString> = self.all.iter().map(|(name, _)| name).collect();
         f.debug_struct("Environment")
@@ -330,7 +349,8 @@ mod tests {
             ("LD_X", "y"),
         ];
         let all = all.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::new(all, vec!["CI".into(), "API_KEY".into()], vec!["API_KEY".into()]);
+        let environment =
+            CommandEnvironment::new(all, vec!["CI".into(), "API_KEY".into()], vec!["API_KEY".into()]);
         let names = |also: &[String]| -> Vec<String> {
             environment.select(also).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
         };
@@ -343,7 +363,7 @@ mod tests {
     fn the_toolchains_are_those_that_commands_are_told_about() {
         let all = [("CARGO_HOME", "/a"), ("GOPATH", "/b:c:/d"), ("JAVA_HOME", "/e"), ("LANG", "/f")];
         let all = all.map(|(name, value)| (name.into(), value.into()));
-        let environment = Environment::new(all, vec!["GOPATH".into()], vec![]);
+        let environment = CommandEnvironment::new(all, vec!["GOPATH".into()], vec![]);
         assert_eq!(environment.toolchains(), ["/a", "/b", "/d"].map(PathBuf::from));
     }
 }

@@ -3,15 +3,15 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
 
-use crate::answer::{Lines, NOTES_BYTES, Noun, count, name};
-use crate::files::{Answer, Job, describe, number};
-use crate::walk::{Kind, Options, entries, walk};
+use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, name};
+use crate::files::{Answer, FileJob, describe, number};
+use crate::walk::{EntryKind, WalkOptions, entries, walk};
 use crate::workspace::show;
 
 const LS_ENTRIES_MAX: usize = 500;
@@ -55,7 +55,7 @@ pub(crate) struct TreeArguments {
 pub(crate) fn ls_spec() -> ToolSpec {
     describe(
         "ls",
-        Effect::Pure,
+        ToolEffect::Pure,
         "List one directory: directories first (with a `/`), then files with their size in bytes and symbolic links \
          with their target. Shows hidden and ignored entries too.",
         LS_SCHEMA,
@@ -65,37 +65,37 @@ pub(crate) fn ls_spec() -> ToolSpec {
 pub(crate) fn tree_spec() -> ToolSpec {
     describe(
         "directory_tree",
-        Effect::Pure,
+        ToolEffect::Pure,
         "Show the directories and files below a directory as an indented tree. Leaves out hidden files and what \
          .gitignore and .ignore name. Use it once to get an overview, then `glob`, `grep` and `ls` for details.",
         TREE_SCHEMA,
     )
 }
 
-pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
+pub(crate) fn ls(job: &FileJob, arguments: LsArguments) -> Answer {
     let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let directory = job.desk.workspace.open_directory(&path)?;
     job.check(&path, directory.as_fd())?;
     let (mut found, more) = entries(directory.as_fd(), LS_NAMES_MAX)
         .map_err(|cause| fixed!("cannot-list", path = show(&path), cause))?;
     found.sort_by(|(a, a_kind), (b, b_kind)| {
-        (*a_kind != Kind::Directory).cmp(&(*b_kind != Kind::Directory)).then_with(|| a.cmp(b))
+        (*a_kind != EntryKind::Directory).cmp(&(*b_kind != EntryKind::Directory)).then_with(|| a.cmp(b))
     });
-    let mut out = Lines::new(LS_ENTRIES_MAX, job.room - NOTES_BYTES);
+    let mut out = BoundedLines::new(LS_ENTRIES_MAX, job.room - NOTES_BYTES);
     let mut shown = 0;
     for (entry, kind) in &found {
         let shown_name = name(entry);
         let line = match kind {
-            Kind::Directory => format!("{shown_name}/"),
-            Kind::File => match rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), Noun::Byte)),
+            EntryKind::Directory => format!("{shown_name}/"),
+            EntryKind::File => match rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), CountNoun::Byte)),
                 Err(_) => format!("{shown_name}  {}", fixed!("entry-gone")),
             },
-            Kind::Link => match rustix::fs::readlinkat(&directory, entry, Vec::new()) {
+            EntryKind::Link => match rustix::fs::readlinkat(&directory, entry, Vec::new()) {
                 Ok(target) => format!("{shown_name} -> {}", show(Path::new(&*target.to_string_lossy()))),
                 Err(_) => format!("{shown_name}  {}", fixed!("entry-gone")),
             },
-            Kind::Other => format!("{shown_name}  {}", fixed!("entry-special")),
+            EntryKind::Other => format!("{shown_name}  {}", fixed!("entry-special")),
         };
         if !out.push(&line) {
             break;
@@ -106,7 +106,7 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     if found.is_empty() {
         notes.push(fixed!("directory-empty", path = show(&path)));
     } else if shown < found.len() {
-        let left_out = count((found.len() - shown) as u64, Noun::Entry);
+        let left_out = count((found.len() - shown) as u64, CountNoun::Entry);
         notes.push(match more {
             true => fixed!("entries-more-at-least", left_out),
             false => fixed!("entries-more", left_out),
@@ -115,21 +115,21 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     Ok(ToolOutput::text(out.finish(&notes)))
 }
 
-pub(crate) fn tree(job: &Job, arguments: TreeArguments) -> Answer {
+pub(crate) fn tree(job: &FileJob, arguments: TreeArguments) -> Answer {
     let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let directory = job.desk.workspace.open_directory(&path)?;
     let depth = arguments.depth.unwrap_or(TREE_DEPTH_DEFAULT).clamp(1, TREE_DEPTH_MAX) as usize;
     let refuses = job.leaves_out(&path, job.check(&path, directory.as_fd())?);
-    let options = Options { depth_max: depth, refuses: &refuses, ..Options::default() };
-    let mut out = Lines::new(TREE_ENTRIES_MAX + 1, job.room - NOTES_BYTES);
+    let options = WalkOptions { depth_max: depth, refuses: &refuses, ..WalkOptions::default() };
+    let mut out = BoundedLines::new(TREE_ENTRIES_MAX + 1, job.room - NOTES_BYTES);
     out.push(&format!("{}/", show(&path)));
     let mut left_out = 0;
     let report = walk(&job.desk.workspace, &path, directory, options, &job.cancel, &mut |entry| {
         let mark = match entry.kind {
-            Kind::Directory if entry.depth == depth => "/ …",
-            Kind::Directory => "/",
-            Kind::Link => "@",
-            Kind::File | Kind::Other => "",
+            EntryKind::Directory if entry.depth == depth => "/ …",
+            EntryKind::Directory => "/",
+            EntryKind::Link => "@",
+            EntryKind::File | EntryKind::Other => "",
         };
         if !out.push(&format!("{}{}{mark}", "  ".repeat(entry.depth), name(entry.name))) {
             left_out += 1;
@@ -137,11 +137,11 @@ pub(crate) fn tree(job: &Job, arguments: TreeArguments) -> Answer {
     });
     let mut notes = Vec::new();
     if left_out > 0 {
-        let left_out = count(left_out, Noun::Entry);
+        let left_out = count(left_out, CountNoun::Entry);
         notes.push(fixed!("tree-more", left_out));
     }
     if report.not_entered > 0 {
-        let closed = count(report.not_entered, Noun::Directory);
+        let closed = count(report.not_entered, CountNoun::Directory);
         notes.push(fixed!("tree-not-opened", closed, depth));
     }
     notes.extend(report.notes());

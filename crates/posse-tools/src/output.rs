@@ -3,16 +3,16 @@
 use posse_core::text;
 use posse_messages::fixed;
 
-use crate::supervisor::Output;
+use crate::supervisor::StreamOutput;
 
-pub(crate) struct Rendered {
+pub(crate) struct RenderedOutput {
     pub text: String,
     /// Bytes that were not UTF-8 and are shown as `\xNN`.
     pub odd_bytes: u64,
 }
 
 /// At most `max` bytes of text (for `max` of at least 100). Counts in the notice are bytes the command wrote.
-pub(crate) fn render(output: &Output, max: usize) -> Rendered {
+pub(crate) fn render(output: &StreamOutput, max: usize) -> RenderedOutput {
     let is_whole = (output.head.len() + output.tail.len()) as u64 == output.total;
     if is_whole {
         let units = units(&[output.head.as_slice(), &output.tail].concat());
@@ -29,11 +29,11 @@ pub(crate) fn render(output: &Output, max: usize) -> Rendered {
 
 const NOTICE: usize = 80;
 
-fn shorten(head: &[Unit], tail: &[Unit], total: u64, max: usize) -> Rendered {
+fn shorten(head: &[TextUnit], tail: &[TextUnit], total: u64, max: usize) -> RenderedOutput {
     let room = max.saturating_sub(NOTICE);
     let fits = |room: usize| {
         let mut used = 0;
-        move |unit: &&Unit| {
+        move |unit: &&TextUnit| {
             used += unit.text.len();
             used <= room
         }
@@ -46,7 +46,7 @@ fn shorten(head: &[Unit], tail: &[Unit], total: u64, max: usize) -> Rendered {
     join(head, Some(notice), tail)
 }
 
-fn join(head: &[Unit], notice: Option<String>, tail: &[Unit]) -> Rendered {
+fn join(head: &[TextUnit], notice: Option<String>, tail: &[TextUnit]) -> RenderedOutput {
     let mut text: String = head.iter().map(|unit| unit.text.as_str()).collect();
     if let Some(notice) = notice {
         for part in [notice.as_str(), ""] {
@@ -58,26 +58,26 @@ fn join(head: &[Unit], notice: Option<String>, tail: &[Unit]) -> Rendered {
     }
     text.extend(tail.iter().map(|unit| unit.text.as_str()));
     let odd_bytes = head.iter().chain(tail).filter(|unit| unit.is_odd).count() as u64;
-    Rendered { text, odd_bytes }
+    RenderedOutput { text, odd_bytes }
 }
 
 /// One character, or one byte that is not part of any.
-struct Unit {
+struct TextUnit {
     bytes: usize,
     text: String,
     is_odd: bool,
 }
 
-fn units(bytes: &[u8]) -> Vec<Unit> {
+fn units(bytes: &[u8]) -> Vec<TextUnit> {
     let mut units = Vec::new();
     let mut buffer = [0; 4];
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             let shown = text::visible(c.encode_utf8(&mut buffer)).into_owned();
-            units.push(Unit { bytes: c.len_utf8(), text: shown, is_odd: false });
+            units.push(TextUnit { bytes: c.len_utf8(), text: shown, is_odd: false });
         }
         for byte in chunk.invalid() {
-            units.push(Unit { bytes: 1, text: format!("\\x{byte:02x}"), is_odd: true });
+            units.push(TextUnit { bytes: 1, text: format!("\\x{byte:02x}"), is_odd: true });
         }
     }
     units
@@ -107,8 +107,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn whole(bytes: &[u8]) -> Output {
-        Output { head: bytes.to_vec(), tail: Vec::new(), total: bytes.len() as u64 }
+    fn whole(bytes: &[u8]) -> StreamOutput {
+        StreamOutput { head: bytes.to_vec(), tail: Vec::new(), total: bytes.len() as u64 }
     }
 
     #[test]
@@ -120,11 +120,14 @@ mod tests {
     #[test]
     fn a_character_cut_by_keeping_two_ends_is_left_out_and_not_called_odd() {
         let euro = "€".as_bytes();
-        let output =
-            Output { head: [b"ab", &euro[..2]].concat(), tail: [&euro[1..], b"yz"].concat(), total: 1000 };
+        let output = StreamOutput {
+            head: [b"ab", &euro[..2]].concat(),
+            tail: [&euro[1..], b"yz"].concat(),
+            total: 1000,
+        };
         let rendered = render(&output, 200);
         assert_eq!((rendered.text.as_str(), rendered.odd_bytes), ("ab\n[996 of 1000 bytes left out]\nyz", 0));
-        let clean = Output { head: "a€".into(), tail: "€b".into(), total: 1000 };
+        let clean = StreamOutput { head: "a€".into(), tail: "€b".into(), total: 1000 };
         assert_eq!(render(&clean, 200).text, "a€\n[992 of 1000 bytes left out]\n€b");
     }
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use posse_core::tool::{Effect, ToolSpec, canonical, expand};
+use posse_core::tool::{ToolEffect, ToolSpec, canonical, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
@@ -21,9 +21,9 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::bash::{self, TIMEOUT_MAX};
-use crate::confinement::Confinement;
-use crate::launch::Launch;
-use crate::supervisor::{Job, Streams};
+use crate::confinement::ProcessConfinement;
+use crate::launch::ProcessLauncher;
+use crate::supervisor::{CommandJob, StreamMode};
 
 const MANIFEST: &str = "tool.json";
 /// A manifest goes into every prompt, so it is small or a mistake.
@@ -63,12 +63,12 @@ pub struct OwnTool {
     timeout: Duration,
     /// Names of variables it gets beyond the usual ones.
     env: Vec<String>,
-    whose: Whose,
+    whose: ToolOwner,
 }
 
 /// Author of a tool's manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum ToolOwner {
     User,
     /// The project's author: the manifest's claims about itself are not trusted.
     Project,
@@ -76,20 +76,20 @@ enum Whose {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct ToolManifest {
     name: String,
     description: String,
     input_schema: Box<RawValue>,
     #[serde(default = "unsafe_effect")]
-    effect: Effect,
+    effect: ToolEffect,
     command: Vec<String>,
     timeout_ms: Option<u64>,
     #[serde(default)]
     env: Vec<String>,
 }
 
-fn unsafe_effect() -> Effect {
-    Effect::Unsafe
+fn unsafe_effect() -> ToolEffect {
+    ToolEffect::Unsafe
 }
 
 /// Loads every `<dir>/<name>/tool.json`. Of two tools with one name the one of the earlier directory stays. A directory
@@ -131,8 +131,8 @@ impl OwnTool {
                 Error::new(ErrorCode::ToolInvalid, message).hint(localized!("tool-program-outside-hint"))
             );
         }
-        self.spec.effect = Effect::Unsafe;
-        self.whose = Whose::Project;
+        self.spec.effect = ToolEffect::Unsafe;
+        self.whose = ToolOwner::Project;
         Ok(self)
     }
 
@@ -150,14 +150,15 @@ impl OwnTool {
     }
 
     /// Refuses a tool that asks for a variable it may not have.
-    pub fn bind(self, launch: Launch) -> Result<BoundTool> {
+    pub fn bind(self, launch: ProcessLauncher) -> Result<BoundTool> {
         if let Some(name) = self.env.iter().find(|name| launch.environment.is_withheld(name)) {
             let message = localized!("tool-env-withheld", manifest = self.manifest.display(), name);
             return Err(
                 Error::new(ErrorCode::ToolInvalid, message).hint(localized!("tool-env-withheld-hint"))
             );
         }
-        let is_too_much = |name: &&String| self.whose == Whose::Project && !launch.environment.passes(name);
+        let is_too_much =
+            |name: &&String| self.whose == ToolOwner::Project && !launch.environment.passes(name);
         if let Some(name) = self.env.iter().find(is_too_much) {
             let message = localized!("tool-env-not-passed", manifest = self.manifest.display(), name);
             return Err(Error::new(ErrorCode::ToolInvalid, message)
@@ -177,7 +178,7 @@ pub(crate) fn directory_of(program: &Path) -> Option<&Path> {
 /// A user's tool that can be called.
 pub struct BoundTool {
     tool: OwnTool,
-    launch: Launch,
+    launch: ProcessLauncher,
 }
 
 impl Tool for BoundTool {
@@ -195,16 +196,16 @@ impl BoundTool {
         let mut environment = self.launch.environment.select(&self.tool.env);
         environment.push(("POSSE_TOOL".into(), self.tool.spec.name.clone().into()));
         environment.push(("POSSE_IDEMPOTENCY_KEY".into(), input.idempotency_key.into()));
-        let job = Job {
+        let job = CommandJob {
             task: input.context.task.clone(),
             program: self.tool.program.clone(),
             args: self.tool.args.clone(),
             directory: self.launch.directory.clone(),
             environment,
             stdin: input.arguments.as_bytes().to_vec(),
-            streams: Streams::Separate,
+            streams: StreamMode::Separate,
             timeout: self.tool.timeout.min(input.context.time_left),
-            confinement: Confinement::default(),
+            confinement: ProcessConfinement::default(),
             pulse: None,
         };
         if let Err(refusal) = self.launch.refuse_unheld(&self.tool.spec.name, &job, input.context) {
@@ -256,7 +257,7 @@ fn load_one(path: &Path) -> Result<OwnTool> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<OwnTool> {
-    let manifest: Manifest = serde_json::from_str(text).map_err(|error| syntax(path, text, &error))?;
+    let manifest: ToolManifest = serde_json::from_str(text).map_err(|error| syntax(path, text, &error))?;
     let wrong = |key: &str, problem: LocalizedText| {
         let (line, column) = position(text, key);
         let place = format!("{}:{line}:{column}", path.display());
@@ -288,7 +289,7 @@ fn parse(path: &Path, text: &str) -> Result<OwnTool> {
         args: manifest.command.into_iter().skip(1).map(OsString::from).collect(),
         timeout,
         env: manifest.env,
-        whose: Whose::User,
+        whose: ToolOwner::User,
     })
 }
 

@@ -344,7 +344,7 @@ impl FileProtection {
 }
 
 /// The table prepared for looking up: every entry of a workspace is compared with it.
-struct Index {
+struct ProtectionIndex {
     /// Single names without a star, in lower case.
     exact: HashMap<String, ProtectedName>,
     /// Single names with a star.
@@ -355,8 +355,9 @@ struct Index {
     longest: usize,
 }
 
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index = Index { exact: HashMap::new(), with_star: Vec::new(), longer: Vec::new(), longest: 1 };
+static INDEX: LazyLock<ProtectionIndex> = LazyLock::new(|| {
+    let mut index =
+        ProtectionIndex { exact: HashMap::new(), with_star: Vec::new(), longer: Vec::new(), longest: 1 };
     for name in names() {
         let parts: Vec<&str> = name.pattern.split('/').collect();
         index.longest = index.longest.max(parts.len());

@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Seek};
 use std::os::fd::AsFd;
 
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, grouped};
-use crate::files::{Answer, Job, describe, number};
-use crate::seen::Stamp;
+use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, grouped};
+use crate::files::{Answer, FileJob, describe, number};
+use crate::seen::ContentStamp;
 use crate::workspace::{WHOLE_BYTES_MAX, show};
 
 const LINES_DEFAULT: u64 = 2000;
@@ -36,7 +36,7 @@ const SCHEMA: &str = r#"{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct ReadArguments {
     path: String,
     #[serde(default, deserialize_with = "number")]
     offset: Option<u64>,
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 pub(crate) fn spec() -> ToolSpec {
     describe(
         "read",
-        Effect::Pure,
+        ToolEffect::Pure,
         "Read a text file of the workspace. Each line is shown with its number and a tab before it; neither is part \
          of the file. Long files are shown in pages: a note at the end says what remains and how to read on. A file \
          must be read before `edit` or `write` may change it.",
@@ -55,7 +55,7 @@ pub(crate) fn spec() -> ToolSpec {
     )
 }
 
-pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(job: &FileJob, arguments: ReadArguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let first = arguments.offset.unwrap_or(1).max(1);
     let limit = arguments.limit.unwrap_or(LINES_DEFAULT).min(LINES_MAX);
@@ -69,12 +69,12 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let whole = open.whole(WHOLE_BYTES_MAX).map_err(failed)?;
     let size = whole.as_ref().map_or(open.size(), |content| content.len() as u64);
     let (stamp, lines_total) = match &whole {
-        Some(content) => (Stamp::of_content(content), Some(lines_of(content))),
-        None => (Stamp::of_metadata(&open.stat), None),
+        Some(content) => (ContentStamp::of_content(content), Some(lines_of(content))),
+        None => (ContentStamp::of_metadata(&open.stat), None),
     };
     job.desk.seen.note(&job.task, &path, stamp, job.turn);
 
-    let mut pager = Pager::new(whole, open.file, &job.cancel).map_err(failed)?;
+    let mut pager = FilePager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {
         return Ok(ToolOutput::text(fixed!("file-empty", path = show(&path))));
     }
@@ -82,7 +82,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         return Ok(ToolOutput::text(fixed!(
             "file-binary",
             path = show(&path),
-            size = count(size, Noun::Byte)
+            size = count(size, CountNoun::Byte)
         )));
     }
     if pager.skip(first - 1).map_err(failed)? < first - 1 || pager.at_end().map_err(failed)? {
@@ -90,7 +90,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             "offset-past-end",
             first,
             path = show(&path),
-            lines = count(pager.line, Noun::Line)
+            lines = count(pager.line, CountNoun::Line)
         ));
     }
     let page = pager.page(limit, job.room - NOTES_BYTES).map_err(failed)?;
@@ -104,7 +104,7 @@ fn lines_of(content: &[u8]) -> u64 {
 }
 
 /// Goes through a file once, from the beginning.
-struct Pager<'a> {
+struct FilePager<'a> {
     source: Box<dyn BufRead>,
     cancel: &'a CancellationToken,
     /// Lines and bytes passed so far.
@@ -112,8 +112,8 @@ struct Pager<'a> {
     position: u64,
 }
 
-struct Page {
-    lines: Lines,
+struct FilePage {
+    lines: BoundedLines,
     last: u64,
     /// Offset of the first line that is not shown.
     end: u64,
@@ -123,13 +123,13 @@ struct Page {
 }
 
 /// One line without its end; `kept` is its beginning.
-struct Line {
+struct FileLine {
     kept: Vec<u8>,
     bytes: u64,
     crlf: bool,
 }
 
-impl<'a> Pager<'a> {
+impl<'a> FilePager<'a> {
     fn new(whole: Option<Vec<u8>>, mut file: File, cancel: &'a CancellationToken) -> std::io::Result<Self> {
         let source: Box<dyn BufRead> = match whole {
             Some(content) => Box::new(Cursor::new(content)),
@@ -157,8 +157,8 @@ impl<'a> Pager<'a> {
         Ok(self.line - before)
     }
 
-    fn next(&mut self, keep: usize) -> std::io::Result<Option<Line>> {
-        let mut line = Line { kept: Vec::new(), bytes: 0, crlf: false };
+    fn next(&mut self, keep: usize) -> std::io::Result<Option<FileLine>> {
+        let mut line = FileLine { kept: Vec::new(), bytes: 0, crlf: false };
         let mut last = 0;
         loop {
             if self.cancel.is_cancelled() {
@@ -194,9 +194,9 @@ impl<'a> Pager<'a> {
         }
     }
 
-    fn page(&mut self, limit: u64, bytes_max: usize) -> std::io::Result<Page> {
-        let mut page = Page {
-            lines: Lines::new(usize::MAX, bytes_max),
+    fn page(&mut self, limit: u64, bytes_max: usize) -> std::io::Result<FilePage> {
+        let mut page = FilePage {
+            lines: BoundedLines::new(usize::MAX, bytes_max),
             last: self.line,
             end: self.position,
             crlf: false,
@@ -231,14 +231,14 @@ impl<'a> Pager<'a> {
     }
 }
 
-impl Page {
+impl FilePage {
     fn notes(&self, path: &str, first: u64, size: u64, lines_total: Option<u64>) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.complete {
-            let bytes = count(size.saturating_sub(self.end), Noun::Byte);
+            let bytes = count(size.saturating_sub(self.end), CountNoun::Byte);
             let remain = match lines_total {
                 Some(total) => {
-                    let lines = count(total - self.last, Noun::Line);
+                    let lines = count(total - self.last, CountNoun::Line);
                     fixed!("lines-remain", first, last = self.last, total = grouped(total), lines, bytes)
                 }
                 None => fixed!("bytes-remain", first, last = self.last, bytes),

@@ -16,9 +16,9 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, 
 use rustix::io::Errno;
 
 use crate::diff;
-use crate::files::Job;
+use crate::files::FileJob;
 use crate::protected::FileProtection;
-use crate::seen::{Stamp, sha256};
+use crate::seen::{ContentStamp, sha256};
 use crate::workspace::{
     OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_directory, open_for_reading, or_dot, show,
 };
@@ -30,37 +30,37 @@ const LOCK_PAUSE: Duration = Duration::from_millis(2);
 const TEMPORARY_TRIES: usize = 100;
 
 /// A name in a directory that is held open, so that everything about it happens in the same place.
-pub(crate) struct Target<'a> {
-    job: &'a Job,
+pub(crate) struct FileTarget<'a> {
+    job: &'a FileJob,
     path: PathBuf,
     directory: OwnedFd,
     name: OsString,
 }
 
 /// A file as it is now.
-pub(crate) struct Existing {
-    pub stamp: Stamp,
+pub(crate) struct ExistingFile {
+    pub stamp: ContentStamp,
     /// `None` if it is larger than what is handled as a whole.
     pub content: Option<Vec<u8>>,
     pub stat: Stat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parents {
+pub(crate) enum ParentPolicy {
     MustExist,
     Create,
 }
 
-impl<'a> Target<'a> {
+impl<'a> FileTarget<'a> {
     /// Opens the parent directory and checks that the task may write the file.
-    pub fn find(job: &'a Job, path: &Path, parents: Parents) -> Result<Self, String> {
+    pub fn find(job: &'a FileJob, path: &Path, parents: ParentPolicy) -> Result<Self, String> {
         let workspace: &Workspace = &job.desk.workspace;
         let Some(name) = path.file_name() else {
             return Err(fixed!("path-is-workspace"));
         };
         workspace.refuse_protected(path)?;
         let parent = path.parent().unwrap_or(Path::new(""));
-        if parents == Parents::Create {
+        if parents == ParentPolicy::Create {
             // Not even a directory is made behind a link that leads to a protected place.
             let existing =
                 parent.ancestors().find_map(|dir| Some((dir, workspace.open_directory(dir).ok()?)));
@@ -73,8 +73,8 @@ impl<'a> Target<'a> {
             }
         }
         let directory = match parents {
-            Parents::MustExist => workspace.open_directory(parent)?,
-            Parents::Create => workspace.create_directory(parent)?,
+            ParentPolicy::MustExist => workspace.open_directory(parent)?,
+            ParentPolicy::Create => workspace.create_directory(parent)?,
         };
         let target = Self { job, path: path.to_owned(), directory, name: name.to_owned() };
         target.place()?;
@@ -92,7 +92,7 @@ impl<'a> Target<'a> {
 
     /// Reads the current file, `None` if there is none. Refuses a link: replacing it would leave its target
     /// unchanged, which is never meant.
-    pub fn now(&self) -> Result<Option<Existing>, String> {
+    pub fn now(&self) -> Result<Option<ExistingFile>, String> {
         let opened = open_for_reading(self.directory.as_fd(), Path::new(&self.name), OFlags::NOFOLLOW);
         match opened {
             Err(Errno::NOENT) => return Ok(None),
@@ -104,10 +104,10 @@ impl<'a> Target<'a> {
             .whole(WHOLE_BYTES_MAX)
             .map_err(|cause| fixed!("cannot-read", path = show(&self.path), cause))?;
         let stamp = match &content {
-            Some(content) => Stamp::of_content(content),
-            None => Stamp::of_metadata(&open.stat),
+            Some(content) => ContentStamp::of_content(content),
+            None => ContentStamp::of_metadata(&open.stat),
         };
-        Ok(Some(Existing { stamp, content, stat: open.stat }))
+        Ok(Some(ExistingFile { stamp, content, stat: open.stat }))
     }
 
     fn is_link(&self) -> String {
@@ -118,17 +118,17 @@ impl<'a> Target<'a> {
 
     /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
     /// what is there, or if the task may not write there any more. What it was is in the journal before.
-    pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<FileChange, String> {
+    pub fn replace(&self, before: Option<&ExistingFile>, content: &[u8]) -> Result<FileChange, String> {
         let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
             fixed!("write-failed", what, path = show(&self.path), cause)
         };
-        let mut temporary = Temporary::create(self.directory.as_fd(), before.is_some())
+        let mut temporary = StagedContent::create(self.directory.as_fd(), before.is_some())
             .map_err(|cause| unchanged("create", &cause))?;
         temporary.fill(content, before.map(|b| &b.stat)).map_err(|cause| unchanged("write", &cause))?;
 
         let change = self.change(before, content);
         self.job.save(self.image(change.clone(), before, content)?)?;
-        let lock = Lock::take(&self.directory).map_err(|cause| unchanged("lock", &cause))?;
+        let lock = ReplaceLock::take(&self.directory).map_err(|cause| unchanged("lock", &cause))?;
         let now = self.now()?;
         if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
             return Err(fixed!("changed-during-call", path = show(&self.path)));
@@ -149,7 +149,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    fn change(&self, before: Option<&Existing>, content: &[u8]) -> FileChange {
+    fn change(&self, before: Option<&ExistingFile>, content: &[u8]) -> FileChange {
         let (kind, lines) = match before.map(|before| before.content.as_deref()) {
             None => (ChangeKind::Created, diff::count(None, Some(content))),
             Some(None) => (ChangeKind::Modified, None),
@@ -162,7 +162,7 @@ impl<'a> Target<'a> {
     fn image(
         &self,
         change: FileChange,
-        before: Option<&Existing>,
+        before: Option<&ExistingFile>,
         content: &[u8],
     ) -> Result<FileImage, String> {
         let place = self.place()?;
@@ -211,7 +211,7 @@ pub(crate) fn shown_before(workspace: &Workspace, path: &Path) -> Option<Option<
 
 /// The entry behind a name, as far as a patch can express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum PatchContent {
     File { bytes: Vec<u8>, program: bool },
     Link(OsString),
 }
@@ -219,7 +219,7 @@ pub(crate) enum Content {
 /// Files of a patch are handled as a whole.
 const PATCHED_BYTES_MAX: u64 = 512 << 20;
 
-impl Content {
+impl PatchContent {
     /// `None` if there is nothing.
     pub fn read(workspace: &Workspace, path: &Path) -> Result<Option<Self>, String> {
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -238,25 +238,25 @@ impl Content {
             Err(Errno::LOOP) => {
                 let target = rustix::fs::readlinkat(directory, name, Vec::new());
                 let target = target.map_err(|cause| workspace.explain(path, cause))?;
-                return Ok(Some(Content::Link(OsStr::from_bytes(target.to_bytes()).to_owned())));
+                return Ok(Some(PatchContent::Link(OsStr::from_bytes(target.to_bytes()).to_owned())));
             }
             _ => {}
         }
         let mut open = workspace.regular(path, opened)?;
         let bytes = open.whole(PATCHED_BYTES_MAX).map_err(|cause| format!("cannot read it: {cause}"))?;
         let bytes = bytes.ok_or("it is too large to be merged")?;
-        Ok(Some(Content::File { bytes, program: open.stat.st_mode & 0o100 != 0 }))
+        Ok(Some(PatchContent::File { bytes, program: open.stat.st_mode & 0o100 != 0 }))
     }
 }
 
-impl Target<'_> {
+impl FileTarget<'_> {
     /// Makes a file of a person's work tree what a patch says, if it is still what was expected. Without a task there are no
     /// leases; protected names are the caller's matter.
     pub fn put(
         workspace: &Workspace,
         path: &Path,
-        expected: Option<&Content>,
-        wanted: Option<&Content>,
+        expected: Option<&PatchContent>,
+        wanted: Option<&PatchContent>,
     ) -> Result<(), String> {
         let unchanged = |cause: Errno| format!("cannot change `{}`: {cause}; it is as it was", show(path));
         let name = path.file_name().ok_or("the path has no name")?;
@@ -268,21 +268,21 @@ impl Target<'_> {
         let mut temporary = None;
         match wanted {
             None => {}
-            Some(Content::File { bytes, program }) => {
-                let mut file = Temporary::create(directory.as_fd(), false).map_err(unchanged)?;
+            Some(PatchContent::File { bytes, program }) => {
+                let mut file = StagedContent::create(directory.as_fd(), false).map_err(unchanged)?;
                 file.fill(bytes, None).map_err(|cause| format!("cannot write `{}`: {cause}", show(path)))?;
                 file.make_program(*program).map_err(unchanged)?;
                 temporary = Some(file);
             }
-            Some(Content::Link(target)) => {
-                let file = Temporary::create(directory.as_fd(), false).map_err(unchanged)?;
+            Some(PatchContent::Link(target)) => {
+                let file = StagedContent::create(directory.as_fd(), false).map_err(unchanged)?;
                 rustix::fs::unlinkat(&directory, &file.name, AtFlags::empty()).map_err(unchanged)?;
                 rustix::fs::symlinkat(target, &directory, &file.name).map_err(unchanged)?;
                 temporary = Some(file);
             }
         }
-        let _lock = Lock::take(&directory).map_err(unchanged)?;
-        if Content::in_directory(workspace, path, &directory)?.as_ref() != expected {
+        let _lock = ReplaceLock::take(&directory).map_err(unchanged)?;
+        if PatchContent::in_directory(workspace, path, &directory)?.as_ref() != expected {
             return Err(format!("`{}` was changed by somebody else meanwhile; it is as it was", show(path)));
         }
         match &mut temporary {
@@ -302,9 +302,9 @@ impl Target<'_> {
 }
 
 /// Makes the comparison and the rename one step among all tasks, in any process.
-struct Lock<'a>(&'a OwnedFd);
+struct ReplaceLock<'a>(&'a OwnedFd);
 
-impl<'a> Lock<'a> {
+impl<'a> ReplaceLock<'a> {
     fn take(directory: &'a OwnedFd) -> Result<Self, Errno> {
         for _ in 0..LOCK_TRIES {
             match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
@@ -317,21 +317,21 @@ impl<'a> Lock<'a> {
     }
 }
 
-impl Drop for Lock<'_> {
+impl Drop for ReplaceLock<'_> {
     fn drop(&mut self) {
         let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
     }
 }
 
 /// A file beside the target; removed again unless it took the target's place.
-struct Temporary<'a> {
+struct StagedContent<'a> {
     directory: std::os::fd::BorrowedFd<'a>,
     name: String,
     file: File,
     done: bool,
 }
 
-impl<'a> Temporary<'a> {
+impl<'a> StagedContent<'a> {
     fn create(directory: std::os::fd::BorrowedFd<'a>, private: bool) -> Result<Self, Errno> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         // The content of a private file must not be readable by others even for a moment.
@@ -374,7 +374,7 @@ impl<'a> Temporary<'a> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for StagedContent<'_> {
     fn drop(&mut self) {
         if !self.done {
             let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());

@@ -19,22 +19,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use posse_core::confinement::{Confinement as Policy, Reach};
-use posse_core::grant::Tier;
+use posse_core::confinement::{NetworkReach, ProcessRights as Policy};
+use posse_core::grant::SandboxTier;
 use posse_core::id::TaskId;
 use posse_runtime::ports::ToolContext;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
+use crate::confinement::{ProcessConfinement, ProcessLimits, SandboxWalls, WorkspaceTop};
 use crate::protected::FileProtection;
 use crate::scratch::{ScratchDirectory, private_directory};
 use crate::supervisor::Supervisor;
 
 pub use places::closed_at_home;
 
-use kept::Kept;
-use landlock::Rulesets;
+use kept::RulesetCache;
+use landlock::LandlockRulesets;
 
 /// The version of Landlock from which tier T1 is what it says: with older ones a command can still signal processes
 /// outside, and reach abstract sockets. The name spaces of T2 hold that too, so there any version will do.
@@ -46,7 +46,7 @@ const LANDLOCK_OF_PORTS: u32 = 4;
 /// Sandbox tier that the operator asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Wish {
+pub enum SandboxWish {
     /// The highest tier there is, and not less than T1.
     #[default]
     Auto,
@@ -58,10 +58,10 @@ pub enum Wish {
 
 /// The operator's settings for all processes.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    pub wish: Wish,
+pub struct SandboxSettings {
+    pub wish: SandboxWish,
     /// Upper bound of network access of any process.
-    pub network: Reach,
+    pub network: NetworkReach,
     /// The user's home: tools and toolchains are readable, secrets never.
     pub home: Option<PathBuf>,
     /// Search path for programs.
@@ -77,17 +77,17 @@ pub struct Settings {
     /// Parent of the directory for temporary files.
     pub temporary: PathBuf,
     pub limits: ProcessLimits,
-    pub top: Top,
+    pub top: WorkspaceTop,
     /// Names that no tool and no command writes in a workspace.
     pub protection: FileProtection,
 }
 
-impl Default for Settings {
+impl Default for SandboxSettings {
     /// The least that there is.
     fn default() -> Self {
         Self {
-            wish: Wish::Auto,
-            network: Reach::None,
+            wish: SandboxWish::Auto,
+            network: NetworkReach::None,
             home: None,
             search: OsString::new(),
             toolchains: Vec::new(),
@@ -96,7 +96,7 @@ impl Default for Settings {
             closed: Vec::new(),
             temporary: "/tmp".into(),
             limits: ProcessLimits::default(),
-            top: Top::Closed,
+            top: WorkspaceTop::Closed,
             protection: FileProtection::default(),
         }
     }
@@ -104,17 +104,17 @@ impl Default for Settings {
 
 /// Builds the confinement of processes.
 pub struct Sandbox {
-    settings: Settings,
-    machine: OnceLock<Machine>,
+    settings: SandboxSettings,
+    machine: OnceLock<SandboxSupport>,
     read: OnceLock<Vec<PathBuf>>,
     closed: OnceLock<Vec<PathBuf>>,
     scratch: OnceLock<Result<ScratchDirectory, String>>,
-    kept: Kept,
+    kept: RulesetCache,
 }
 
 /// Sandbox mechanisms available on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Machine {
+struct SandboxSupport {
     landlock: u32,
     seccomp: bool,
     /// `bwrap`, or why it cannot be used.
@@ -123,20 +123,27 @@ struct Machine {
 
 impl Sandbox {
     /// Detects the mechanisms and creates the sandbox.
-    pub fn new(settings: Settings) -> Arc<Self> {
+    pub fn new(settings: SandboxSettings) -> Arc<Self> {
         let (machine, read, closed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { settings, machine, read, closed, scratch: OnceLock::new(), kept: Kept::default() })
+        Arc::new(Self {
+            settings,
+            machine,
+            read,
+            closed,
+            scratch: OnceLock::new(),
+            kept: RulesetCache::default(),
+        })
     }
 
     /// For programs that hold their processes by other means, or not at all.
     pub fn off() -> Arc<Self> {
-        Self::new(Settings { wish: Wish::Off, ..Settings::default() })
+        Self::new(SandboxSettings { wish: SandboxWish::Off, ..SandboxSettings::default() })
     }
 
     /// The tier in force, or why there is none.
-    pub fn tier(&self) -> Result<Tier, String> {
-        if self.settings.wish == Wish::Off {
-            Ok(Tier::None)
+    pub fn tier(&self) -> Result<SandboxTier, String> {
+        if self.settings.wish == SandboxWish::Off {
+            Ok(SandboxTier::None)
         } else {
             self.machine().choose(self.settings.wish)
         }
@@ -145,7 +152,7 @@ impl Sandbox {
     /// Describes the rights of a command, for the model and for the doctor.
     pub fn describe(&self) -> String {
         match self.tier() {
-            Ok(Tier::None) => "not confined: a command can do what its user can".to_owned(),
+            Ok(SandboxTier::None) => "not confined: a command can do what its user can".to_owned(),
             Ok(tier) => format!("confined by the kernel (tier {tier})"),
             Err(why) => format!("refused: {why}"),
         }
@@ -154,25 +161,25 @@ impl Sandbox {
     /// Returns the rules that the author of a command has to know.
     pub fn rules(&self, workspace: Option<&Path>) -> String {
         let tier = match self.tier() {
-            Ok(Tier::None) => return "Commands are not confined.".to_owned(),
+            Ok(SandboxTier::None) => return "Commands are not confined.".to_owned(),
             Err(why) => return format!("Commands are refused here: {why}."),
             Ok(tier) => tier,
         };
         let is_apart = workspace.is_some_and(|place| places::copy(place, &self.settings.closed).is_some());
         let top = match self.settings.top {
-            Top::Open | Top::Closed if is_apart => {
+            WorkspaceTop::Open | WorkspaceTop::Closed if is_apart => {
                 " This is a copy of the workspace for this task alone: what is made, removed or renamed in it, also at its top, \
                  reaches nobody before a person has looked at it."
             }
-            Top::Open if tier == Tier::Namespaces => "",
-            Top::Open | Top::Closed => {
+            WorkspaceTop::Open if tier == SandboxTier::Namespaces => "",
+            WorkspaceTop::Open | WorkspaceTop::Closed => {
                 " Nothing new can be made, removed or renamed directly at the top of the workspace, only below its directories; \
                  the tool `write` can make files there."
             }
         };
         let network = match self.settings.network {
-            Reach::None => "There is no network.",
-            Reach::Ports(_) | Reach::Full => "The network is there as far as it was granted.",
+            NetworkReach::None => "There is no network.",
+            NetworkReach::Ports(_) | NetworkReach::Full => "The network is there as far as it was granted.",
         };
         // The top of a copy is open, so the kernel tells nothing in it apart.
         let protected =
@@ -186,11 +193,11 @@ impl Sandbox {
 
     /// Tells whether the operator wants the top of the workspace open but the tier in force keeps it closed.
     pub fn ignores_top(&self) -> bool {
-        self.settings.top == Top::Open && self.tier() == Ok(Tier::Kernel)
+        self.settings.top == WorkspaceTop::Open && self.tier() == Ok(SandboxTier::Kernel)
     }
 
     /// Builds the confinement of one process of a task. The error says why it is refused.
-    pub(crate) fn confine(&self, scene: &Scene<'_>) -> Result<ConfinedProcess, String> {
+    pub(crate) fn confine(&self, scene: &ProcessScene<'_>) -> Result<ConfinedProcess, String> {
         let tier = scene.policy.tier.max(self.tier()?);
         let limits = ProcessLimits {
             memory_bytes_max: self
@@ -202,14 +209,14 @@ impl Sandbox {
                 .min(),
             ..self.settings.limits
         };
-        if tier == Tier::None {
-            let confinement = Confinement { limits, ..Confinement::default() };
+        if tier == SandboxTier::None {
+            let confinement = ProcessConfinement { limits, ..ProcessConfinement::default() };
             return Ok(ConfinedProcess { confinement, environment: Vec::new(), protected: None });
         }
         let machine = self.machine();
         machine.has(tier)?;
         let network = self.settings.network.narrow(&scene.policy.reach);
-        if matches!(network, Reach::Ports(_)) && machine.landlock < LANDLOCK_OF_PORTS {
+        if matches!(network, NetworkReach::Ports(_)) && machine.landlock < LANDLOCK_OF_PORTS {
             return Err("this kernel cannot keep a command to some ports (Landlock 4 can)".to_owned());
         }
         let scratch = self.scratch(scene.task)?;
@@ -223,7 +230,7 @@ impl Sandbox {
             }
             None => read.extend(places::repository(scene.workspace, self.settings.home.as_deref())),
         }
-        let mut walls = Walls {
+        let mut walls = SandboxWalls {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
             read,
@@ -236,7 +243,11 @@ impl Sandbox {
             network,
             top: self.settings.top,
             apart: copy.is_some(),
-            bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
+            bubblewrap: if tier == SandboxTier::Namespaces {
+                Some(machine.bubblewrap.clone()?)
+            } else {
+                None
+            },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),
             protection: self.settings.protection.within(scene.workspace),
@@ -250,11 +261,11 @@ impl Sandbox {
             walls.guarded = there.iter().filter(|path| walls.protection.guards(path)).cloned().collect();
             // What keeps something in an open directory is a mount, and there is none over a link.
             if walls.guarded.iter().any(|path| scene.workspace.join(path).is_symlink()) {
-                walls.top = Top::Closed;
+                walls.top = WorkspaceTop::Closed;
             }
         }
-        let mut rulesets = Rulesets::default();
-        if tier == Tier::Kernel {
+        let mut rulesets = LandlockRulesets::default();
+        if tier == SandboxTier::Kernel {
             rulesets = self.kept.rulesets(&walls, scene.workspace)?;
             walls.rulesets = rulesets.iter().count();
         }
@@ -263,7 +274,7 @@ impl Sandbox {
             ("TMPDIR".into(), scratch.into_os_string()),
             ("XDG_CACHE_HOME".into(), cache.into_os_string()),
         ];
-        let confinement = Confinement { limits, walls: Some(walls), rulesets };
+        let confinement = ProcessConfinement { limits, walls: Some(walls), rulesets };
         Ok(ConfinedProcess { confinement, environment, protected })
     }
 
@@ -275,12 +286,12 @@ impl Sandbox {
         now
     }
 
-    fn machine(&self) -> &Machine {
-        self.machine.get_or_init(|| Machine::examine(&self.settings))
+    fn machine(&self) -> &SandboxSupport {
+        self.machine.get_or_init(|| SandboxSupport::examine(&self.settings))
     }
 
     fn read(&self) -> &[PathBuf] {
-        let Settings { home, search, toolchains, read, .. } = &self.settings;
+        let SandboxSettings { home, search, toolchains, read, .. } = &self.settings;
         self.read.get_or_init(|| {
             let usual = places::usual(home.as_deref(), search, toolchains);
             usual
@@ -291,7 +302,7 @@ impl Sandbox {
         })
     }
 
-    /// Where directories for temporary files are made.
+    /// Returns the directory in which temporary directories are made.
     pub fn temporary(&self) -> &Path {
         &self.settings.temporary
     }
@@ -304,7 +315,7 @@ impl Sandbox {
     /// Returns the paths that no process and no file tool opens: as written and resolved.
     pub fn closed(&self) -> &[PathBuf] {
         self.closed.get_or_init(|| {
-            let Settings { home, toolchains, closed, .. } = &self.settings;
+            let SandboxSettings { home, toolchains, closed, .. } = &self.settings;
             let home = home.as_deref().map(closed_at_home).unwrap_or_default();
             let of_toolchains = toolchains.iter().flat_map(|place| places::closed_in_toolchain(place));
             let all = closed.iter().cloned().chain(home).chain(of_toolchains);
@@ -330,7 +341,7 @@ impl Sandbox {
 
 /// A confinement and what goes with it.
 pub(crate) struct ConfinedProcess {
-    pub confinement: Confinement,
+    pub confinement: ProcessConfinement,
     /// Variables that the process needs in there.
     pub environment: Vec<(OsString, OsString)>,
     /// Protected files that exist in the workspace, sorted. `None` if the process writes nothing.
@@ -338,7 +349,7 @@ pub(crate) struct ConfinedProcess {
 }
 
 /// A process about to be started.
-pub(crate) struct Scene<'a> {
+pub(crate) struct ProcessScene<'a> {
     pub task: &'a TaskId,
     pub policy: Policy,
     pub memory_bytes_max: Option<u64>,
@@ -349,7 +360,7 @@ pub(crate) struct Scene<'a> {
     pub leased: Vec<PathBuf>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> ProcessScene<'a> {
     /// Collects what the confinement of a process depends on.
     pub fn of(
         context: &'a ToolContext,
@@ -375,7 +386,7 @@ impl<'a> Scene<'a> {
     /// Tells whether the task may do less than its user.
     pub fn is_restricted(&self) -> bool {
         let Policy { write, read, reach, .. } = &self.policy;
-        !write.is_empty() || read.is_some() || *reach != Reach::Full
+        !write.is_empty() || read.is_some() || *reach != NetworkReach::Full
     }
 }
 
@@ -385,7 +396,7 @@ fn programs(program: &Path) -> Vec<PathBuf> {
     all.into_iter().flatten().filter(|path| path.is_absolute()).map(Path::to_owned).collect()
 }
 
-impl Scene<'_> {
+impl ProcessScene<'_> {
     /// Tells whether another task holds the path or a part of it.
     fn is_leased(&self, path: &Path) -> bool {
         let leased = self.leased.iter().map(|leased| self.workspace.join(leased));
@@ -396,10 +407,10 @@ impl Scene<'_> {
 /// The last version whose rights we know; a later kernel has them too.
 const LANDLOCK_KNOWN: u32 = 6;
 
-impl Machine {
-    fn examine(settings: &Settings) -> Self {
+impl SandboxSupport {
+    fn examine(settings: &SandboxSettings) -> Self {
         let bubblewrap = match bubblewrap::find(&settings.search) {
-            _ if settings.wish == Wish::T1 => Err("tier t1 was asked for".to_owned()),
+            _ if settings.wish == SandboxWish::T1 => Err("tier t1 was asked for".to_owned()),
             None => Err("bubblewrap (`bwrap`) is not installed".to_owned()),
             Some(path) => bubblewrap::works(&path)
                 .map(|()| path)
@@ -408,22 +419,22 @@ impl Machine {
         Self { landlock: landlock::version(), seccomp: seccomp::is_there(), bubblewrap }
     }
 
-    fn choose(&self, wish: Wish) -> Result<Tier, String> {
+    fn choose(&self, wish: SandboxWish) -> Result<SandboxTier, String> {
         match wish {
-            Wish::Off => Ok(Tier::None),
-            Wish::T1 => self.has(Tier::Kernel).map(|()| Tier::Kernel),
-            Wish::T2 => self.has(Tier::Namespaces).map(|()| Tier::Namespaces),
-            Wish::Auto if self.has(Tier::Namespaces).is_ok() => Ok(Tier::Namespaces),
-            Wish::Auto => self.has(Tier::Kernel).map(|()| Tier::Kernel),
+            SandboxWish::Off => Ok(SandboxTier::None),
+            SandboxWish::T1 => self.has(SandboxTier::Kernel).map(|()| SandboxTier::Kernel),
+            SandboxWish::T2 => self.has(SandboxTier::Namespaces).map(|()| SandboxTier::Namespaces),
+            SandboxWish::Auto if self.has(SandboxTier::Namespaces).is_ok() => Ok(SandboxTier::Namespaces),
+            SandboxWish::Auto => self.has(SandboxTier::Kernel).map(|()| SandboxTier::Kernel),
         }
     }
 
     /// Checks that a tier can be enforced; the error says why not.
-    fn has(&self, tier: Tier) -> Result<(), String> {
+    fn has(&self, tier: SandboxTier) -> Result<(), String> {
         let needed = match tier {
-            Tier::None => return Ok(()),
-            Tier::Kernel => LANDLOCK_OF_T1,
-            Tier::Namespaces => {
+            SandboxTier::None => return Ok(()),
+            SandboxTier::Kernel => LANDLOCK_OF_T1,
+            SandboxTier::Namespaces => {
                 self.bubblewrap.as_ref().map_err(|why| missing(tier, why))?;
                 LANDLOCK_OF_T2
             }
@@ -436,7 +447,7 @@ impl Machine {
     }
 }
 
-fn missing(tier: Tier, why: &str) -> String {
+fn missing(tier: SandboxTier, why: &str) -> String {
     format!("the sandbox (tier {tier}) cannot be built on this machine: {why}")
 }
 
@@ -452,39 +463,44 @@ fn digest(task: &TaskId) -> String {
 mod tests {
     use super::*;
 
-    fn machine(landlock: u32, bubblewrap: bool) -> Machine {
+    fn machine(landlock: u32, bubblewrap: bool) -> SandboxSupport {
         let bubblewrap = if bubblewrap { Ok("/usr/bin/bwrap".into()) } else { Err("no bwrap".to_owned()) };
-        Machine { landlock, seccomp: true, bubblewrap }
+        SandboxSupport { landlock, seccomp: true, bubblewrap }
     }
 
     // G17 S24 Seen to fail with `unwrap_or(Tier::None)` in place of the error.
     #[test]
     fn what_is_wished_is_there_or_refused_and_never_less() {
         for (landlock, bubblewrap, auto, t1, t2) in [
-            (7, true, Some(Tier::Namespaces), true, true),
-            (7, false, Some(Tier::Kernel), true, false),
-            (6, false, Some(Tier::Kernel), true, false),
+            (7, true, Some(SandboxTier::Namespaces), true, true),
+            (7, false, Some(SandboxTier::Kernel), true, false),
+            (6, false, Some(SandboxTier::Kernel), true, false),
             (5, false, None, false, false),
-            (4, true, Some(Tier::Namespaces), false, true),
+            (4, true, Some(SandboxTier::Namespaces), false, true),
             (0, true, None, false, false),
             (0, false, None, false, false),
         ] {
             let machine = machine(landlock, bubblewrap);
-            assert_eq!(machine.choose(Wish::Auto).ok(), auto, "{machine:?}");
-            assert_eq!(machine.choose(Wish::T1).is_ok(), t1, "{machine:?}");
-            assert_eq!(machine.choose(Wish::T2).is_ok(), t2, "{machine:?}");
-            assert_eq!(machine.choose(Wish::Off), Ok(Tier::None));
-            let unfiltered = Machine { seccomp: false, ..machine };
-            assert!([Wish::Auto, Wish::T1, Wish::T2].iter().all(|wish| unfiltered.choose(*wish).is_err()));
+            assert_eq!(machine.choose(SandboxWish::Auto).ok(), auto, "{machine:?}");
+            assert_eq!(machine.choose(SandboxWish::T1).is_ok(), t1, "{machine:?}");
+            assert_eq!(machine.choose(SandboxWish::T2).is_ok(), t2, "{machine:?}");
+            assert_eq!(machine.choose(SandboxWish::Off), Ok(SandboxTier::None));
+            let unfiltered = SandboxSupport { seccomp: false, ..machine };
+            assert!(
+                [SandboxWish::Auto, SandboxWish::T1, SandboxWish::T2]
+                    .iter()
+                    .all(|wish| unfiltered.choose(*wish).is_err())
+            );
         }
-        let why = machine(5, false).choose(Wish::Auto).unwrap_err();
+        let why = machine(5, false).choose(SandboxWish::Auto).unwrap_err();
         assert!(why.contains("needs Landlock 6 of the kernel, which has 5"), "{why}");
     }
 
     // Seen to fail without `is_apart`.
     #[test]
     fn a_command_is_told_what_holds_where_it_runs() {
-        let sandbox = Sandbox::new(Settings { closed: vec!["/s".into()], ..Settings::default() });
+        let sandbox =
+            Sandbox::new(SandboxSettings { closed: vec!["/s".into()], ..SandboxSettings::default() });
         sandbox.machine.set(machine(6, false)).unwrap();
         let rules = |place: &str| sandbox.rules(Some(Path::new(place)));
         let (usual, copy) = (rules("/w"), rules("/s/worktrees/t/tree"));

@@ -22,7 +22,7 @@ pub fn sha256(content: &[u8]) -> String {
 
 /// Identifies a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stamp {
+pub(crate) enum ContentStamp {
     Content([u8; 32]),
     /// For files too large to hash on every read.
     Metadata {
@@ -32,41 +32,41 @@ pub(crate) enum Stamp {
     },
 }
 
-impl Stamp {
+impl ContentStamp {
     /// Hashes the content.
     pub fn of_content(content: &[u8]) -> Self {
-        Stamp::Content(Sha256::digest(content).into())
+        ContentStamp::Content(Sha256::digest(content).into())
     }
 
     /// Builds a stamp from file metadata.
     pub fn of_metadata(stat: &Stat) -> Self {
         let changed_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-        Stamp::Metadata { size: stat.st_size, changed_ns, inode: stat.st_ino }
+        ContentStamp::Metadata { size: stat.st_size, changed_ns, inode: stat.st_ino }
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<Table>);
+pub(crate) struct SeenFiles(Mutex<SeenTable>);
 
 #[derive(Default)]
-struct Table {
-    files: HashMap<(TaskId, PathBuf), Sight>,
+struct SeenTable {
+    files: HashMap<(TaskId, PathBuf), SeenVersion>,
     sights: u64,
 }
 
-struct Sight {
-    stamp: Stamp,
+struct SeenVersion {
+    stamp: ContentStamp,
     turn: u32,
     order: u64,
 }
 
-impl Seen {
+impl SeenFiles {
     /// Remembers the version of a file that a task has read.
-    pub fn note(&self, task: &TaskId, path: &Path, stamp: Stamp, turn: u32) {
+    pub fn note(&self, task: &TaskId, path: &Path, stamp: ContentStamp, turn: u32) {
         let mut table = self.table();
         table.sights += 1;
         let order = table.sights;
-        table.files.insert((task.clone(), path.to_owned()), Sight { stamp, turn, order });
+        table.files.insert((task.clone(), path.to_owned()), SeenVersion { stamp, turn, order });
         if table.files.len() > FILES_MAX {
             let oldest = table.files.iter().min_by_key(|(_, sight)| sight.order).map(|(key, _)| key.clone());
             oldest.and_then(|key| table.files.remove(&key));
@@ -74,7 +74,7 @@ impl Seen {
     }
 
     /// May a file that now has this stamp be overwritten by this task?
-    pub fn check(&self, task: &TaskId, path: &Path, now: &Stamp) -> Result<(), String> {
+    pub fn check(&self, task: &TaskId, path: &Path, now: &ContentStamp) -> Result<(), String> {
         match self.table().files.get(&(task.clone(), path.to_owned())) {
             Some(sight) if sight.stamp == *now => Ok(()),
             Some(sight) => Err(fixed!("changed-since", path = show(path), turn = sight.turn)),
@@ -82,7 +82,7 @@ impl Seen {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, SeenTable> {
         // The table is whole after every statement, so a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn the_table_forgets_the_oldest_file_first() {
-        let seen = Seen::default();
-        let (task, stamp) = (TaskId::root("test"), Stamp::of_content(b"x"));
+        let seen = SeenFiles::default();
+        let (task, stamp) = (TaskId::root("test"), ContentStamp::of_content(b"x"));
         for number in 0..=FILES_MAX {
             seen.note(&task, Path::new(&number.to_string()), stamp.clone(), 1);
         }

@@ -5,16 +5,16 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_core::definition::Matter;
+use posse_core::definition::SkillMatter;
 use posse_core::text::prefix;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::{fixed, localized};
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
-use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, name};
-use crate::files::{Answer, Job, describe};
-use crate::walk::{Kind, Options, entries, walk};
+use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, name};
+use crate::files::{Answer, FileJob, describe};
+use crate::walk::{EntryKind, WalkOptions, entries, walk};
 use crate::workspace::{Workspace, show};
 
 /// Skill directories of a project, nearest first.
@@ -40,16 +40,16 @@ const SCHEMA: &str = r#"{
 }"#;
 
 /// Parser of a file's front matter, provided by the composition root: the same one that reads agent files.
-pub type ReadMatter = fn(&str) -> Matter;
+pub type ReadMatter = fn(&str) -> SkillMatter;
 
 /// The skills a task can use. The default has none.
 #[derive(Clone, Default)]
-pub struct Skills {
-    list: Vec<Skill>,
+pub struct SkillCatalog {
+    list: Vec<SkillFile>,
 }
 
 #[derive(Clone)]
-struct Skill {
+struct SkillFile {
     name: String,
     description: String,
     /// The directory it is read beneath: the workspace, or a root of the user.
@@ -59,25 +59,29 @@ struct Skill {
 }
 
 /// Skill directories and their parser.
-struct Source<'a> {
+struct SkillSource<'a> {
     base: &'a Arc<Workspace>,
     matter: ReadMatter,
 }
 
-impl Skills {
+impl SkillCatalog {
     /// Finds the skills of a project and then those of further roots, each a folder of skill folders. Of two skills
     /// with one name the first counts; the warnings say which one was left out, and everything else that is odd.
-    pub fn load(workspace: &Arc<Workspace>, roots: &[PathBuf], matter: ReadMatter) -> (Skills, Vec<String>) {
-        let mut skills = Skills::default();
+    pub fn load(
+        workspace: &Arc<Workspace>,
+        roots: &[PathBuf],
+        matter: ReadMatter,
+    ) -> (SkillCatalog, Vec<String>) {
+        let mut skills = SkillCatalog::default();
         let mut warnings = Vec::new();
         for folder in PROJECT_FOLDERS {
-            skills.add_folder(&Source { base: workspace, matter }, Path::new(folder), &mut warnings);
+            skills.add_folder(&SkillSource { base: workspace, matter }, Path::new(folder), &mut warnings);
         }
         for root in roots {
             match Workspace::open(root) {
                 Err(cause) if is_missing(&cause) => {}
                 Ok(base) => {
-                    skills.add_folder(&Source { base: &base, matter }, Path::new(""), &mut warnings);
+                    skills.add_folder(&SkillSource { base: &base, matter }, Path::new(""), &mut warnings);
                 }
                 Err(cause) => warnings.push(
                     localized!("skills-not-used", root = root.display(), why = cause.message()).to_string(),
@@ -92,7 +96,7 @@ impl Skills {
         self.list.iter().map(|skill| skill.name.as_str())
     }
 
-    fn add_folder(&mut self, source: &Source<'_>, folder: &Path, warnings: &mut Vec<String>) {
+    fn add_folder(&mut self, source: &SkillSource<'_>, folder: &Path, warnings: &mut Vec<String>) {
         // No such folder is the usual case.
         let Ok(directory) = source.base.open_directory(folder) else { return };
         let Ok((found, more)) = entries(directory.as_fd(), FOLDER_ENTRIES_MAX) else { return };
@@ -107,14 +111,16 @@ impl Skills {
             );
         }
         for (entry, kind) in found {
-            if matches!(kind, Kind::Directory | Kind::Link) && !entry.as_encoded_bytes().starts_with(b".") {
+            if matches!(kind, EntryKind::Directory | EntryKind::Link)
+                && !entry.as_encoded_bytes().starts_with(b".")
+            {
                 self.add(source, folder.join(entry), warnings);
             }
         }
     }
 
-    fn add(&mut self, source: &Source<'_>, folder: PathBuf, warnings: &mut Vec<String>) {
-        let Source { base, matter: read } = *source;
+    fn add(&mut self, source: &SkillSource<'_>, folder: PathBuf, warnings: &mut Vec<String>) {
+        let SkillSource { base, matter: read } = *source;
         let place = base.root().join(&folder);
         let place = place.display();
         let head = match read_text(base, &folder.join("SKILL.md"), HEAD_BYTES_MAX) {
@@ -142,7 +148,7 @@ impl Skills {
                 .push(localized!("skills-too-many", skill_name, skills_max = SKILLS_MAX).to_string());
         }
         let description = prefix(&description, DESCRIPTION_BYTES_MAX).to_owned();
-        self.list.push(Skill { name: skill_name, description, base: base.clone(), folder, matter: read });
+        self.list.push(SkillFile { name: skill_name, description, base: base.clone(), folder, matter: read });
     }
 
     /// One line per skill; when they are too many, the rest by name only, and at last by number.
@@ -150,7 +156,7 @@ impl Skills {
         if self.list.is_empty() {
             return "No skills are available.".to_owned();
         }
-        let mut out = Lines::new(SKILLS_MAX, LIST_BYTES_MAX * 2 / 3);
+        let mut out = BoundedLines::new(SKILLS_MAX, LIST_BYTES_MAX * 2 / 3);
         let shown = self
             .list
             .iter()
@@ -165,13 +171,13 @@ impl Skills {
             let names = rest.join(", ");
             notes.push(match names.len() {
                 len if len <= LIST_BYTES_MAX / 4 => fixed!("skills-without-description", names),
-                _ => fixed!("skills-more", skills = count(rest.len() as u64, Noun::Skill)),
+                _ => fixed!("skills-more", skills = count(rest.len() as u64, CountNoun::Skill)),
             });
         }
         format!("Available skills:\n{}", out.finish(&notes))
     }
 
-    fn find(&self, wanted: &str) -> Result<&Skill, String> {
+    fn find(&self, wanted: &str) -> Result<&SkillFile, String> {
         let wanted = wanted.trim();
         self.list.iter().find(|skill| skill.name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
@@ -189,21 +195,21 @@ impl Skills {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct SkillArguments {
     name: String,
     file: Option<String>,
 }
 
-pub(crate) fn spec(skills: &Skills) -> ToolSpec {
+pub(crate) fn spec(skills: &SkillCatalog) -> ToolSpec {
     let description = format!(
         "Read a skill: instructions for a kind of work, with the files that belong to it. Call it before you begin \
          work that a skill describes.\n{}",
         skills.listing()
     );
-    describe("skill", Effect::Pure, &description, SCHEMA)
+    describe("skill", ToolEffect::Pure, &description, SCHEMA)
 }
 
-pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(job: &FileJob, arguments: SkillArguments) -> Answer {
     let skill = job.desk.skills.find(&arguments.name)?;
     let room = job.room - NOTES_BYTES;
     if let Some(file) = arguments.file.as_deref().filter(|file| !file.is_empty()) {
@@ -217,16 +223,16 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     Ok(ToolOutput::text(format!("{body}\n\n{files}")))
 }
 
-impl Skill {
+impl SkillFile {
     /// The other files of the folder. Those inside the workspace can be read by path, the others by this tool.
-    fn files(&self, job: &Job, bytes_max: usize) -> String {
+    fn files(&self, job: &FileJob, bytes_max: usize) -> String {
         let Ok(directory) = self.base.open_directory(&self.folder) else { return String::new() };
-        let mut out = Lines::new(FILES_MAX, bytes_max);
+        let mut out = BoundedLines::new(FILES_MAX, bytes_max);
         let mut left_out = 0;
         let report =
-            walk(&self.base, &self.folder, directory, Options::default(), &job.cancel, &mut |entry| {
+            walk(&self.base, &self.folder, directory, WalkOptions::default(), &job.cancel, &mut |entry| {
                 let relative = entry.path.strip_prefix(&self.folder).unwrap_or(entry.path);
-                if entry.kind == Kind::File
+                if entry.kind == EntryKind::File
                     && relative != Path::new("SKILL.md")
                     && !out.push(&name(relative.as_os_str()))
                 {
@@ -235,7 +241,7 @@ impl Skill {
             });
         let mut notes = report.notes();
         if left_out > 0 {
-            notes.push(fixed!("skill-files-more", files = count(left_out, Noun::File)));
+            notes.push(fixed!("skill-files-more", files = count(left_out, CountNoun::File)));
         }
         let listed = out.finish(&notes);
         let place = match Arc::ptr_eq(&self.base, &job.desk.workspace) {
@@ -254,7 +260,7 @@ fn cut(text: &str, room: usize) -> String {
     match text.len() - shown.len() {
         0 => text.to_owned(),
         left_out => {
-            let total = count(text.len() as u64, Noun::Byte);
+            let total = count(text.len() as u64, CountNoun::Byte);
             format!("{shown}\n{}", fixed!("skill-left-out", left_out, total))
         }
     }
@@ -267,7 +273,7 @@ fn read_text(base: &Workspace, path: &Path, head: u64) -> Result<String, String>
     let content =
         open.whole(SKILL_BYTES_MAX).map_err(|cause| fixed!("cannot-read", path = show(path), cause))?;
     let Some(content) = content else {
-        let max = count(SKILL_BYTES_MAX, Noun::Byte);
+        let max = count(SKILL_BYTES_MAX, CountNoun::Byte);
         return Err(fixed!("skill-file-too-large", path = show(path), max));
     };
     let wanted = usize::try_from(head).unwrap_or(usize::MAX).min(content.len());

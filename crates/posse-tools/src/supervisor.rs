@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
-use posse_runtime::leases::{Fence, Holding};
+use posse_runtime::leases::{LeaseGuard, LeaseHolding};
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 pub use self::helper::supervise_main;
-use crate::confinement::Confinement;
+use crate::confinement::ProcessConfinement;
 
 /// Bytes kept of the beginning and of the end of a stream: more than a model can use, little enough to hold for
 /// hundreds of calls at once.
@@ -68,22 +68,22 @@ pub struct Supervisor {
 }
 
 /// One command to run. It cannot be printed: its environment and its input may hold secrets.
-pub struct Job {
+pub struct CommandJob {
     pub task: TaskId,
     pub program: OsString,
     pub args: Vec<OsString>,
-    pub directory: Directory,
+    pub directory: WorkDirectory,
     /// All of the command's environment, apart from our marks.
     pub environment: Vec<(OsString, OsString)>,
     pub stdin: Vec<u8>,
-    pub streams: Streams,
+    pub streams: StreamMode,
     pub timeout: Duration,
-    pub confinement: Confinement,
+    pub confinement: ProcessConfinement,
     /// Lease check for writes of the command, where others could come to write the same files.
-    pub pulse: Option<Pulse>,
+    pub pulse: Option<LeasePulse>,
 }
 
-impl Job {
+impl CommandJob {
     /// The epoch of the driver that runs the job; 0 outside of a task.
     fn epoch(&self) -> u64 {
         self.pulse.as_ref().map_or(0, |pulse| pulse.0.epoch())
@@ -94,11 +94,11 @@ impl Job {
 /// process may be stopped, and somebody else holds by then what the command writes. What counts as a sign is at most a quarter of
 /// that old, so the command is ended before the lease is.
 #[derive(Clone)]
-pub struct Pulse(Arc<Fence>);
+pub struct LeasePulse(Arc<LeaseGuard>);
 
-impl Pulse {
+impl LeasePulse {
     /// Creates a pulse from a lease guard.
-    pub fn of(fence: Arc<Fence>) -> Self {
+    pub fn of(fence: Arc<LeaseGuard>) -> Self {
         Self(fence)
     }
 
@@ -115,9 +115,9 @@ impl Pulse {
     async fn next(&self) -> Option<&'static [u8]> {
         tokio::time::sleep(self.interval()).await;
         match self.0.holding().await {
-            Holding::Held => Some(BEAT),
-            Holding::Doubtful => None,
-            Holding::Lost => Some(LOST),
+            LeaseHolding::Held => Some(BEAT),
+            LeaseHolding::Doubtful => None,
+            LeaseHolding::Lost => Some(LOST),
         }
     }
 }
@@ -129,32 +129,32 @@ const LOST: &[u8] = b"l";
 
 /// Working directory of a command.
 #[derive(Debug, Clone)]
-pub enum Directory {
+pub enum WorkDirectory {
     Path(PathBuf),
     /// An open directory: it stays the same one when somebody renames or replaces its path.
     Open(Arc<OwnedFd>),
 }
 
-impl Directory {
+impl WorkDirectory {
     /// Resolves the current path of the directory.
     pub(crate) fn place(&self) -> io::Result<PathBuf> {
         match self {
-            Directory::Path(path) => std::fs::canonicalize(path),
-            Directory::Open(_) => std::fs::read_link(self.path()),
+            WorkDirectory::Path(path) => std::fs::canonicalize(path),
+            WorkDirectory::Open(_) => std::fs::read_link(self.path()),
         }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
         match self {
-            Directory::Path(path) => path.clone(),
-            Directory::Open(fd) => PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd())),
+            WorkDirectory::Path(path) => path.clone(),
+            WorkDirectory::Open(fd) => PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd())),
         }
     }
 }
 
 /// Handling of a command's output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Streams {
+pub enum StreamMode {
     /// Standard output and standard error are one stream in order of arrival, as on a terminal.
     Merged,
     Separate,
@@ -164,13 +164,13 @@ pub enum Streams {
 
 /// End and output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    pub end: End,
+pub struct CommandReport {
+    pub end: CommandEnd,
     /// Why we ended it, if we did.
-    pub stop: Option<Stop>,
-    pub out: Output,
+    pub stop: Option<CommandStop>,
+    pub out: StreamOutput,
     /// Empty for merged streams.
-    pub err: Output,
+    pub err: StreamOutput,
     pub duration: Duration,
     /// Processes, apart from the command itself, that were still there and were killed.
     pub stopped: u32,
@@ -186,7 +186,7 @@ pub struct Report {
 
 /// Ways in which a command can end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum End {
+pub enum CommandEnd {
     Exited {
         code: i32,
     },
@@ -208,7 +208,7 @@ pub enum End {
 
 /// Reasons why we ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stop {
+pub enum CommandStop {
     TimedOut,
     Cancelled,
     /// The task may not write any more where the command could.
@@ -217,7 +217,7 @@ pub enum Stop {
 
 /// The two ends of a stream. Nothing is missing between them if their lengths add up to `total`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Output {
+pub struct StreamOutput {
     pub head: Vec<u8>,
     pub tail: Vec<u8>,
     pub total: u64,
@@ -225,7 +225,7 @@ pub struct Output {
 
 /// Instructions for the helper besides the command, sent as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-struct Plan {
+struct HelperPlan {
     timeout_ms: u64,
     /// Longest silence of the pulse, if there is one.
     patience_ms: Option<u64>,
@@ -234,16 +234,16 @@ struct Plan {
     quiet_ms: u64,
     head_max: usize,
     tail_max: usize,
-    streams: Streams,
-    confinement: Confinement,
+    streams: StreamMode,
+    confinement: ProcessConfinement,
 }
 
 /// The first part of the helper's report; the kept bytes follow.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Header {
-    end: End,
-    stop: Option<Stop>,
-    streams: Vec<Counts>,
+struct ReportHeader {
+    end: CommandEnd,
+    stop: Option<CommandStop>,
+    streams: Vec<StreamCounts>,
     duration_ms: u64,
     stopped: u32,
     survivors: u32,
@@ -252,7 +252,7 @@ struct Header {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Counts {
+struct StreamCounts {
     total: u64,
     head: usize,
     tail: usize,
@@ -274,44 +274,44 @@ impl Supervisor {
 
     /// Runs a command to its end, its timeout or the cancellation, whichever is first; then nothing of it is left.
     /// Dropping the future ends everything too, only that nobody learns how it went.
-    pub async fn run(&self, job: Job, cancel: &CancellationToken) -> Result<Report> {
+    pub async fn run(&self, job: CommandJob, cancel: &CancellationToken) -> Result<CommandReport> {
         self.begin_run(job)?.finish(cancel).await
     }
 
     /// Starts a command of [`Supervisor::run`]. An error means that nothing of it was run.
-    pub(crate) fn begin_run(&self, job: Job) -> Result<Started> {
+    pub(crate) fn begin_run(&self, job: CommandJob) -> Result<RunningCommand> {
         let failed = |error| not_started(&self.program, error);
-        let ends = Ends { stdin: command_stdin(&job.stdin).map_err(failed)?, stdout: Stdio::null() };
+        let ends = CommandEnds { stdin: command_stdin(&job.stdin).map_err(failed)?, stdout: Stdio::null() };
         self.begin(job, ends).map_err(failed)
     }
 
     /// Starts a command that one talks with through its standard input and output. It lasts as a command of [`Supervisor::run`]
     /// does: to its end, its timeout or until the [`Started`] is cancelled or dropped.
-    pub(crate) fn attach(&self, mut job: Job) -> Result<(Pipes, Started)> {
+    pub(crate) fn attach(&self, mut job: CommandJob) -> Result<(CommandPipes, RunningCommand)> {
         let attach = || {
             let (stdin, to_command) = io::pipe()?;
             let (from_command, stdout) = io::pipe()?;
-            job.streams = Streams::Attached;
-            let running = self.begin(job, Ends { stdin: stdin.into(), stdout: stdout.into() })?;
+            job.streams = StreamMode::Attached;
+            let running = self.begin(job, CommandEnds { stdin: stdin.into(), stdout: stdout.into() })?;
             let to_command = pipe::Sender::from_owned_fd(to_command.into())?;
             let from_command = pipe::Receiver::from_owned_fd(from_command.into())?;
-            io::Result::Ok((Pipes { to_command, from_command }, running))
+            io::Result::Ok((CommandPipes { to_command, from_command }, running))
         };
         attach().map_err(|error| not_started(&self.program, error))
     }
 
-    fn begin(&self, mut job: Job, ends: Ends) -> io::Result<Started> {
+    fn begin(&self, mut job: CommandJob, ends: CommandEnds) -> io::Result<RunningCommand> {
         job.timeout = job.timeout.min(TIMEOUT_MAX);
         let call = call_mark();
         let (child, control) = self.start(&job, &call, ends)?;
         let patience = job.timeout + GRACE + DRAIN + tree::KILL_TIME + SLACK;
-        Ok(Started { helper: Helper { child, call }, control, patience, pulse: job.pulse })
+        Ok(RunningCommand { helper: HelperProcess { child, call }, control, patience, pulse: job.pulse })
     }
 
-    fn start(&self, job: &Job, call: &str, ends: Ends) -> io::Result<(Child, UnixStream)> {
+    fn start(&self, job: &CommandJob, call: &str, ends: CommandEnds) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let plan = Plan {
+        let plan = HelperPlan {
             timeout_ms: u64::try_from(job.timeout.as_millis()).unwrap_or(u64::MAX),
             patience_ms: job.pulse.as_ref().map(|pulse| pulse.patience().as_millis() as u64),
             grace_ms: GRACE.as_millis() as u64,
@@ -343,34 +343,34 @@ impl Supervisor {
 }
 
 /// Standard input of the command, and its standard output unless that is kept. The helper has them as 1 and 2.
-struct Ends {
+struct CommandEnds {
     stdin: Stdio,
     stdout: Stdio,
 }
 
 /// Our ends of what a command reads and writes.
 #[derive(Debug)]
-pub struct Pipes {
+pub struct CommandPipes {
     pub to_command: pipe::Sender,
     pub from_command: pipe::Receiver,
 }
 
 /// A command under way. Nothing of it is left when this is finished or dropped.
-pub(crate) struct Started {
-    helper: Helper,
+pub(crate) struct RunningCommand {
+    helper: HelperProcess,
     control: UnixStream,
     patience: Duration,
-    pulse: Option<Pulse>,
+    pulse: Option<LeasePulse>,
 }
 
-impl Started {
+impl RunningCommand {
     /// Waits for the end of the command, or ends it when it is cancelled. An error means that the helper was lost, so nobody
     /// knows how far the command came.
-    pub async fn finish(mut self, cancel: &CancellationToken) -> Result<Report> {
+    pub async fn finish(mut self, cancel: &CancellationToken) -> Result<CommandReport> {
         let Some(bytes) = converse(self.control, self.patience, cancel, self.pulse.as_ref()).await else {
             return Err(self.helper.lost(&localized!("supervisor-silent")).await);
         };
-        let Some(report) = Report::parse(&bytes) else {
+        let Some(report) = CommandReport::parse(&bytes) else {
             return Err(self.helper.lost(&localized!("supervisor-without-report")).await);
         };
         // It has nothing left to do but exit; if it does not, dropping it makes sure of that.
@@ -415,7 +415,7 @@ async fn converse(
     mut control: UnixStream,
     patience: Duration,
     cancel: &CancellationToken,
-    pulse: Option<&Pulse>,
+    pulse: Option<&LeasePulse>,
 ) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let (reader, mut writer) = control.split();
@@ -456,19 +456,19 @@ async fn converse(
 }
 
 /// A helper under way. When it is dropped its control socket is closed, which makes it end everything.
-struct Helper {
+struct HelperProcess {
     child: Child,
     call: String,
 }
 
-impl Helper {
+impl HelperProcess {
     /// The command may have killed or stopped its supervisor. Then we end by its marks what we can find.
     async fn lost(mut self, how: &LocalizedText) -> Error {
         let session = self.child.id();
         let _ = self.child.start_kill();
         let _ = tokio::time::timeout(SLACK, self.child.wait()).await;
         let mark = format!("{CALL_MARK}={}", self.call);
-        let is_of_call = move |process: &tree::Process| {
+        let is_of_call = move |process: &tree::TreeProcess| {
             session.is_some_and(|session| process.session == session as i32)
                 || has_mark(&environment(process.pid), &mark)
         };
@@ -478,7 +478,7 @@ impl Helper {
     }
 }
 
-impl Drop for Helper {
+impl Drop for HelperProcess {
     fn drop(&mut self) {
         // A stopped helper would not notice that the socket was closed. `id` is `None` once it was reaped.
         if let Some(pid) = self.child.id().and_then(|id| Pid::from_raw(id as i32)) {
@@ -488,14 +488,14 @@ impl Drop for Helper {
 }
 
 /// Ends the processes that match, with everything below them.
-fn end_matching(matches: impl Fn(&tree::Process) -> bool) -> u32 {
+fn end_matching(matches: impl Fn(&tree::TreeProcess) -> bool) -> u32 {
     let me = std::process::id() as i32;
-    let scan = || -> Vec<tree::Process> {
+    let scan = || -> Vec<tree::TreeProcess> {
         let all = tree::processes();
-        let marked: Vec<tree::Process> = all.iter().filter(|process| matches(process)).copied().collect();
+        let marked: Vec<tree::TreeProcess> = all.iter().filter(|process| matches(process)).copied().collect();
         let roots: Vec<i32> = marked.iter().map(|process| process.pid).collect();
         let below = tree::descendants(&all, &roots);
-        let alive = |process: &tree::Process| process.is_alive() && process.pid != me;
+        let alive = |process: &tree::TreeProcess| process.is_alive() && process.pid != me;
         marked.into_iter().chain(below).filter(alive).collect()
     };
     // These are nobody's children of ours, so looking is all we can do: more than once, because one look can miss some.
@@ -528,21 +528,21 @@ fn not_started(program: &std::path::Path, error: io::Error) -> Error {
         .caused_by(error)
 }
 
-impl Report {
+impl CommandReport {
     /// `None` unless the report is whole.
-    fn parse(bytes: &[u8]) -> Option<Report> {
+    fn parse(bytes: &[u8]) -> Option<CommandReport> {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let (header, mut body) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        let header: Header = serde_json::from_slice(header).ok()?;
+        let header: ReportHeader = serde_json::from_slice(header).ok()?;
         let mut outputs = Vec::new();
         for counts in header.streams.iter().take(2) {
             let (head, rest) = body.split_at_checked(counts.head)?;
             let (tail, rest) = rest.split_at_checked(counts.tail)?;
-            outputs.push(Output { head: head.to_vec(), tail: tail.to_vec(), total: counts.total });
+            outputs.push(StreamOutput { head: head.to_vec(), tail: tail.to_vec(), total: counts.total });
             body = rest;
         }
         let mut outputs = outputs.into_iter();
-        Some(Report {
+        Some(CommandReport {
             end: header.end,
             stop: header.stop,
             out: outputs.next().unwrap_or_default(),
@@ -566,9 +566,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_cut_off_or_garbled_report_is_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert_eq!(Report::parse(&bytes), None);
+            prop_assert_eq!(CommandReport::parse(&bytes), None);
             bytes.splice(0..0, 4u32.to_le_bytes());
-            prop_assert_eq!(Report::parse(&bytes), None);
+            prop_assert_eq!(CommandReport::parse(&bytes), None);
         }
     }
 }

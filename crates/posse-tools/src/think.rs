@@ -1,11 +1,11 @@
 //! A place to think aloud: nothing happens, and the thought stays in the conversation.
 
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
-use crate::files::{Answer, Job, describe};
+use crate::files::{Answer, FileJob, describe};
 
 const SCHEMA: &str = r#"{
   "type": "object",
@@ -18,21 +18,21 @@ const SCHEMA: &str = r#"{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct ThinkArguments {
     thought: String,
 }
 
 pub(crate) fn spec() -> ToolSpec {
     describe(
         "think",
-        Effect::Pure,
+        ToolEffect::Pure,
         "Write down a thought: a plan, a doubt, a comparison of options. Nothing is read, changed or sent to \
          anybody. Use it before a step that is hard to undo or when several results must be weighed together.",
         SCHEMA,
     )
 }
 
-pub(crate) fn run(_: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(_: &FileJob, arguments: ThinkArguments) -> Answer {
     if arguments.thought.trim().is_empty() {
         return Err(fixed!("thought-empty"));
     }

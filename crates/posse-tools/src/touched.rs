@@ -8,7 +8,7 @@ use posse_core::edits::{ChangeKind, FileChange};
 use rustix::fs::AtFlags;
 use tokio_util::sync::CancellationToken;
 
-use crate::walk::{Entry, Kind, Options, walk};
+use crate::walk::{EntryKind, WalkEntry, WalkOptions, walk};
 use crate::workspace::Workspace;
 
 /// Looking at so many files takes a tenth of a second; in a larger workspace nobody looks.
@@ -34,7 +34,7 @@ impl FileCensus {
         let workspace = Workspace::open(root).ok()?;
         let directory = workspace.open_directory(Path::new("")).ok()?;
         let (mut files, enough) = (HashMap::new(), CancellationToken::new());
-        let options = Options { hidden: true, ..Options::default() };
+        let options = WalkOptions { hidden: true, ..WalkOptions::default() };
         let report = walk(&workspace, Path::new(""), directory, options, &enough, &mut |entry| {
             if let Some(mark) = FileMark::of(entry) {
                 files.insert(entry.path.to_owned(), mark);
@@ -46,7 +46,7 @@ impl FileCensus {
         (!report.cancelled && !report.too_many).then_some(Self(files))
     }
 
-    /// What is different later, by path.
+    /// Returns the paths that differ from the later snapshot.
     pub fn compare(&self, later: &Self) -> Vec<FileChange> {
         let there = later.0.iter().filter_map(|(path, mark)| match self.0.get(path) {
             None => Some((path, ChangeKind::Created)),
@@ -64,8 +64,8 @@ impl FileCensus {
 }
 
 impl FileMark {
-    fn of(entry: &Entry<'_>) -> Option<Self> {
-        if !matches!(entry.kind, Kind::File | Kind::Link) || is_ours(entry) {
+    fn of(entry: &WalkEntry<'_>) -> Option<Self> {
+        if !matches!(entry.kind, EntryKind::File | EntryKind::Link) || is_ours(entry) {
             return None;
         }
         let stat = rustix::fs::statat(entry.directory, entry.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -75,7 +75,7 @@ impl FileMark {
 }
 
 /// A file of `Target::replace` that is about to take the place of another.
-fn is_ours(entry: &Entry<'_>) -> bool {
+fn is_ours(entry: &WalkEntry<'_>) -> bool {
     let name = entry.name.to_string_lossy();
     name.starts_with(".posse-") && name.ends_with(".tmp")
 }

@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Noun, count};
+use crate::answer::{CountNoun, count};
 use crate::workspace::{OpenFile, Workspace, open_beneath, open_for_reading};
 
 /// A tree with more entries is a sign that the wrong directory was named; the note says that the walk stopped.
@@ -25,25 +25,25 @@ const DEPTH_MAX: usize = 64;
 const IGNORE_FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Directory,
     File,
     Link,
     Other,
 }
 
-pub(crate) struct Entry<'a> {
+pub(crate) struct WalkEntry<'a> {
     /// From the workspace root.
     pub path: &'a Path,
     pub name: &'a OsStr,
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// The handle of the directory that holds it.
     pub directory: BorrowedFd<'a>,
     /// 1 for what is directly in the directory where the walk began.
     pub depth: usize,
 }
 
-pub(crate) struct Options<'a> {
+pub(crate) struct WalkOptions<'a> {
     /// Show names that begin with a dot (never `.git`).
     pub hidden: bool,
     pub depth_max: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Options<'a> {
     pub refuses: &'a dyn Fn(&Path) -> bool,
 }
 
-impl Default for Options<'_> {
+impl Default for WalkOptions<'_> {
     fn default() -> Self {
         Self { hidden: false, depth_max: DEPTH_MAX, refuses: &|_| false }
     }
@@ -59,7 +59,7 @@ impl Default for Options<'_> {
 
 /// Statistics of a walk, for the notes.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub(crate) struct WalkReport {
     pub entries: u64,
     /// Directories at the depth asked for, seen but not entered.
     pub not_entered: u64,
@@ -72,7 +72,7 @@ pub(crate) struct Report {
     pub too_many: bool,
 }
 
-impl Report {
+impl WalkReport {
     /// Returns the notes for the model.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -80,24 +80,24 @@ impl Report {
             notes.push(fixed!("walk-cancelled"));
         }
         if self.too_many {
-            let max = count(ENTRIES_MAX, Noun::Entry);
+            let max = count(ENTRIES_MAX, CountNoun::Entry);
             notes.push(fixed!("walk-too-many", max));
         }
         if self.too_deep > 0 {
-            let closed = count(self.too_deep, Noun::Directory);
+            let closed = count(self.too_deep, CountNoun::Directory);
             notes.push(fixed!("walk-too-deep", closed, depth_max = DEPTH_MAX));
         }
         if self.unreadable > 0 {
-            notes.push(fixed!("walk-unreadable", entries = count(self.unreadable, Noun::Entry)));
+            notes.push(fixed!("walk-unreadable", entries = count(self.unreadable, CountNoun::Entry)));
         }
         if self.refused > 0 {
-            notes.push(fixed!("walk-refused", entries = count(self.refused, Noun::Entry)));
+            notes.push(fixed!("walk-refused", entries = count(self.refused, CountNoun::Entry)));
         }
         notes
     }
 }
 
-impl Entry<'_> {
+impl WalkEntry<'_> {
     /// Opens the entry if it still is a regular file.
     pub fn open(&self) -> Option<OpenFile> {
         let (file, stat) = open_for_reading(self.directory, Path::new(self.name), OFlags::NOFOLLOW).ok()?;
@@ -111,25 +111,28 @@ pub(crate) fn walk(
     workspace: &Workspace,
     start: &Path,
     directory: OwnedFd,
-    options: Options<'_>,
+    options: WalkOptions<'_>,
     cancel: &CancellationToken,
-    visit: &mut dyn FnMut(&Entry<'_>),
-) -> Report {
+    visit: &mut dyn FnMut(&WalkEntry<'_>),
+) -> WalkReport {
     let mut frames = Vec::new();
     if !start.as_os_str().is_empty() {
         for ancestor in start.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             if let Ok(handle) = workspace.open_directory(ancestor) {
-                frames.push(Frame::load(handle.as_fd(), ancestor));
+                frames.push(IgnoreFrame::load(handle.as_fd(), ancestor));
             }
         }
     }
-    let mut walk = Walk { options, cancel, frames, visit, report: Report::default() };
+    let mut walk = WorkspaceWalk { options, cancel, frames, visit, report: WalkReport::default() };
     walk.directory(start, directory.as_fd(), 1);
     walk.report
 }
 
 /// The names in a directory with their kinds, in order. The flag says that there were more than `max`.
-pub(crate) fn entries(directory: BorrowedFd<'_>, max: usize) -> Result<(Vec<(OsString, Kind)>, bool), Errno> {
+pub(crate) fn entries(
+    directory: BorrowedFd<'_>,
+    max: usize,
+) -> Result<(Vec<(OsString, EntryKind)>, bool), Errno> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
@@ -146,10 +149,10 @@ pub(crate) fn entries(directory: BorrowedFd<'_>, max: usize) -> Result<(Vec<(OsS
             known => known,
         };
         let kind = match kind {
-            FileType::Directory => Kind::Directory,
-            FileType::RegularFile => Kind::File,
-            FileType::Symlink => Kind::Link,
-            _ => Kind::Other,
+            FileType::Directory => EntryKind::Directory,
+            FileType::RegularFile => EntryKind::File,
+            FileType::Symlink => EntryKind::Link,
+            _ => EntryKind::Other,
         };
         found.push((name.to_owned(), kind));
     }
@@ -157,16 +160,16 @@ pub(crate) fn entries(directory: BorrowedFd<'_>, max: usize) -> Result<(Vec<(OsS
     Ok((found, false))
 }
 
-struct Walk<'a> {
-    options: Options<'a>,
+struct WorkspaceWalk<'a> {
+    options: WalkOptions<'a>,
     cancel: &'a CancellationToken,
     /// The ignore rules of the directories from the root to the present one.
-    frames: Vec<Frame>,
-    visit: &'a mut dyn FnMut(&Entry<'_>),
-    report: Report,
+    frames: Vec<IgnoreFrame>,
+    visit: &'a mut dyn FnMut(&WalkEntry<'_>),
+    report: WalkReport,
 }
 
-impl Walk<'_> {
+impl WorkspaceWalk<'_> {
     fn directory(&mut self, path: &Path, handle: BorrowedFd<'_>, depth: usize) {
         let left = ENTRIES_MAX - self.report.entries;
         let Ok((found, more)) = entries(handle, left as usize) else {
@@ -175,7 +178,7 @@ impl Walk<'_> {
         };
         self.report.entries += found.len() as u64;
         self.report.too_many |= more;
-        self.frames.push(Frame::load(handle, path));
+        self.frames.push(IgnoreFrame::load(handle, path));
         for (name, kind) in found {
             if self.cancel.is_cancelled() {
                 self.report.cancelled = true;
@@ -191,8 +194,8 @@ impl Walk<'_> {
                 self.report.refused += 1;
                 continue;
             }
-            (self.visit)(&Entry { path: &entry_path, name: &name, kind, directory: handle, depth });
-            if kind == Kind::Directory {
+            (self.visit)(&WalkEntry { path: &entry_path, name: &name, kind, directory: handle, depth });
+            if kind == EntryKind::Directory {
                 self.enter(&entry_path, handle, &name, depth);
             }
         }
@@ -215,11 +218,11 @@ impl Walk<'_> {
         }
     }
 
-    fn left_out(&self, path: &Path, name: &OsStr, kind: Kind) -> bool {
+    fn left_out(&self, path: &Path, name: &OsStr, kind: EntryKind) -> bool {
         if name == ".git" {
             return true;
         }
-        match judge(&self.frames, path, kind == Kind::Directory) {
+        match judge(&self.frames, path, kind == EntryKind::Directory) {
             Some(ignored) => ignored,
             None => !self.options.hidden && name.as_bytes().starts_with(b"."),
         }
@@ -227,7 +230,7 @@ impl Walk<'_> {
 }
 
 /// The ignore rules of one directory.
-struct Frame {
+struct IgnoreFrame {
     ignore: Gitignore,
     gitignore: Gitignore,
     exclude: Gitignore,
@@ -235,7 +238,7 @@ struct Frame {
     is_repository: bool,
 }
 
-impl Frame {
+impl IgnoreFrame {
     fn load(handle: BorrowedFd<'_>, path: &Path) -> Self {
         let is_repository = rustix::fs::statat(handle, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok();
         Self {
@@ -252,7 +255,7 @@ impl Frame {
 }
 
 /// `Some(true)` ignored, `Some(false)` explicitly wanted. The nearest rule counts, and `.ignore` before `.gitignore`.
-fn judge(frames: &[Frame], path: &Path, is_directory: bool) -> Option<bool> {
+fn judge(frames: &[IgnoreFrame], path: &Path, is_directory: bool) -> Option<bool> {
     let path = rooted(path);
     let verdict = |rules: &Gitignore| match rules.matched(&path, is_directory) {
         ignore::Match::None => None,

@@ -47,7 +47,7 @@ pub(crate) struct OpenFile {
     pub stat: Stat,
 }
 
-pub(crate) enum Place {
+pub(crate) enum ResolvedPath {
     Directory(OwnedFd),
     File(OpenFile),
 }
@@ -184,15 +184,15 @@ impl Workspace {
     }
 
     /// Opens a path for searching, whatever of the two it is.
-    pub(crate) fn open_place(&self, path: &Path) -> Result<Place, String> {
+    pub(crate) fn open_place(&self, path: &Path) -> Result<ResolvedPath, String> {
         let opened = open_for_reading(self.handle(), or_dot(path), OFlags::empty());
         match opened {
             Ok((file, stat))
                 if rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory =>
             {
-                Ok(Place::Directory(file.into()))
+                Ok(ResolvedPath::Directory(file.into()))
             }
-            opened => self.regular(path, opened).map(Place::File),
+            opened => self.regular(path, opened).map(ResolvedPath::File),
         }
     }
 

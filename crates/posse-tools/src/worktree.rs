@@ -20,27 +20,27 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
-use self::git::{Call, Git};
+use self::git::{GitCall, HardenedGit};
 
-pub use self::apply::Applied;
+pub use self::apply::AppliedChanges;
 
 /// The directory with the worktrees of all tasks.
 #[derive(Debug, Clone)]
-pub struct Worktrees {
+pub struct GitWorktrees {
     root: PathBuf,
-    git: Git,
+    git: HardenedGit,
 }
 
 /// The worktree of one task: `tree` is what the task sees, `git` its repository, `changes.patch` what it changed.
-pub struct Worktree {
+pub struct GitWorktree {
     root: PathBuf,
-    git: Git,
-    about: About,
+    git: HardenedGit,
+    about: WorktreeRecord,
 }
 
 /// Metadata of a worktree; written last, so a worktree without it is incomplete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct About {
+struct WorktreeRecord {
     /// The work tree that it was made of.
     origin: PathBuf,
     /// The workspace below that, empty if it is the same.
@@ -53,20 +53,20 @@ struct About {
 
 /// A file that is different from what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Changed {
+struct ChangedFile {
     path: PathBuf,
-    before: Option<Side>,
-    after: Option<Side>,
+    before: Option<ChangeSide>,
+    after: Option<ChangeSide>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Side {
-    kind: Kind,
+struct ChangeSide {
+    kind: ChangedKind,
     object: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ChangedKind {
     File,
     Program,
     Link,
@@ -79,19 +79,19 @@ const ATTRIBUTES: &str = "* -text !eol -filter -ident -working-tree-encoding !di
 const CONFIGURATION: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tsymlinks = true\n\
     \tautocrlf = false\n\tquotePath = false\n\tlogAllRefUpdates = false\n";
 
-impl Worktrees {
+impl GitWorktrees {
     /// Below the state directory. `path` is where programs are looked for.
     pub fn new(root: PathBuf, path: OsString) -> Self {
-        Self { root, git: Git::new(path) }
+        Self { root, git: HardenedGit::new(path) }
     }
 
     /// Copies the work tree that the workspace is in. Of a task that has a worktree already, that one.
-    pub fn make(&self, task: &TaskId, workspace: &Path) -> Result<Worktree> {
+    pub fn make(&self, task: &TaskId, workspace: &Path) -> Result<GitWorktree> {
         if let Some(made) = self.find(task)? {
             return Ok(made);
         }
         let root = self.place(task);
-        let origin = Origin::find(&self.git, workspace)?;
+        let origin = WorktreeOrigin::find(&self.git, workspace)?;
         // Without its description it was never finished, and nothing worked in it.
         remove(&root)?;
         let mut builder = fs::DirBuilder::new();
@@ -103,21 +103,21 @@ impl Worktrees {
         // Also if everything in there is ignored.
         let workspace = root.join("tree").join(&origin.below);
         fs::create_dir_all(&workspace).map_err(|e| failed("make", &workspace, e))?;
-        let about = About { origin: origin.top, below: origin.below, base, applied: false };
-        let made = Worktree { root, git: self.git.clone(), about };
+        let about = WorktreeRecord { origin: origin.top, below: origin.below, base, applied: false };
+        let made = GitWorktree { root, git: self.git.clone(), about };
         made.write_down()?;
         Ok(made)
     }
 
     /// Finds the worktree of a task.
-    pub fn find(&self, task: &TaskId) -> Result<Option<Worktree>> {
+    pub fn find(&self, task: &TaskId) -> Result<Option<GitWorktree>> {
         let root = self.place(task);
         let about = match fs::read(root.join("about.json")) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|e| failed("read", &root, e))?,
         };
         let about = serde_json::from_slice(&about).map_err(|e| failed("read", &root, e.into()))?;
-        Ok(Some(Worktree { root, git: self.git.clone(), about }))
+        Ok(Some(GitWorktree { root, git: self.git.clone(), about }))
     }
 
     /// The tasks of a session whose changes are neither applied nor discarded.
@@ -138,7 +138,7 @@ impl Worktrees {
     }
 
     /// Makes the repository of the copy.
-    fn prepare(&self, root: &Path, origin: &Origin) -> Result<()> {
+    fn prepare(&self, root: &Path, origin: &WorktreeOrigin) -> Result<()> {
         let repository = root.join("git");
         let format = format!("--object-format={}", origin.format);
         self.git.call(root, &["init", "--quiet", "--bare", "--template=", &format, "git"]).output()?;
@@ -152,7 +152,7 @@ impl Worktrees {
     }
 
     /// Takes the files of the copy as the one commit after those of the origin.
-    fn commit(&self, root: &Path, origin: &Origin, files: &[PathBuf]) -> Result<String> {
+    fn commit(&self, root: &Path, origin: &WorktreeOrigin, files: &[PathBuf]) -> Result<String> {
         let (repository, tree) = (root.join("git"), root.join("tree"));
         let mut list = Vec::new();
         for file in files {
@@ -184,7 +184,7 @@ impl Worktrees {
     }
 }
 
-impl Worktree {
+impl GitWorktree {
     /// Returns the directory the task works in.
     pub fn workspace(&self) -> PathBuf {
         self.root.join("tree").join(&self.about.below)
@@ -251,7 +251,7 @@ impl Worktree {
         Ok(String::from_utf8_lossy(&tree).trim_end().to_owned())
     }
 
-    fn changed(&self, now: &str) -> Result<Vec<Changed>> {
+    fn changed(&self, now: &str) -> Result<Vec<ChangedFile>> {
         let raw = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", &self.about.base, now];
         let raw = inside(&self.git, &self.root, &raw).output()?;
         let mut fields = raw.split(|byte| *byte == 0).filter(|field| !field.is_empty());
@@ -263,7 +263,11 @@ impl Worktree {
                 return Err(Error::new(ErrorCode::Io, localized!("git-change-unknown")));
             };
             let path = PathBuf::from(OsString::from_vec(path.to_vec()));
-            found.push(Changed { path, before: Side::of(old_mode, old), after: Side::of(new_mode, new) });
+            found.push(ChangedFile {
+                path,
+                before: ChangeSide::of(old_mode, old),
+                after: ChangeSide::of(new_mode, new),
+            });
         }
         Ok(found)
     }
@@ -284,21 +288,21 @@ impl Worktree {
     }
 }
 
-impl Side {
+impl ChangeSide {
     fn of(mode: &str, object: &str) -> Option<Self> {
         let kind = match mode {
-            "100644" => Kind::File,
-            "100755" => Kind::Program,
-            "120000" => Kind::Link,
-            "160000" => Kind::Repository,
+            "100644" => ChangedKind::File,
+            "100755" => ChangedKind::Program,
+            "120000" => ChangedKind::Link,
+            "160000" => ChangedKind::Repository,
             _ => return None,
         };
-        Some(Side { kind, object: object.to_owned() })
+        Some(ChangeSide { kind, object: object.to_owned() })
     }
 }
 
 /// The repository that a workspace is in.
-struct Origin {
+struct WorktreeOrigin {
     top: PathBuf,
     below: PathBuf,
     index: PathBuf,
@@ -308,8 +312,8 @@ struct Origin {
     exclude: Vec<u8>,
 }
 
-impl Origin {
-    fn find(git: &Git, workspace: &Path) -> Result<Self> {
+impl WorktreeOrigin {
+    fn find(git: &HardenedGit, workspace: &Path) -> Result<Self> {
         let ask = |what: &[&str]| git.call(workspace, &[&["rev-parse"], what].concat()).line();
         let no_repository = |e: Error| {
             let text = localized!("worktree-no-repository", workspace = workspace.display());
@@ -336,7 +340,7 @@ impl Origin {
 
     /// Tracked files and those that are neither tracked nor ignored. Listed with the index of the origin and our own
     /// configuration: what that of the origin says is not read.
-    fn files(&self, git: &Git, root: &Path) -> Result<Vec<PathBuf>> {
+    fn files(&self, git: &HardenedGit, root: &Path) -> Result<Vec<PathBuf>> {
         let list =
             ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--full-name"];
         let call = git.call(&self.top, &list);
@@ -348,7 +352,7 @@ impl Origin {
 }
 
 /// In the repository of our own.
-fn inside<'a>(git: &'a Git, root: &'a Path, arguments: &[&str]) -> Call<'a> {
+fn inside<'a>(git: &'a HardenedGit, root: &'a Path, arguments: &[&str]) -> GitCall<'a> {
     // Relative names are those of the tree.
     git.call(root, &[&["-C", "tree"], arguments].concat())
         .with("GIT_DIR", root.join("git"))

@@ -1,14 +1,14 @@
 //! Writes a whole file.
 
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
-use crate::answer::{Noun, count};
-use crate::files::{Answer, Job, describe};
-use crate::replace::{Parents, Target};
-use crate::seen::Stamp;
+use crate::answer::{CountNoun, count};
+use crate::files::{Answer, FileJob, describe};
+use crate::replace::{FileTarget, ParentPolicy};
+use crate::seen::ContentStamp;
 use crate::workspace::{WHOLE_BYTES_MAX, show};
 
 const SCHEMA: &str = r#"{
@@ -23,7 +23,7 @@ const SCHEMA: &str = r#"{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Arguments {
+pub(crate) struct WriteArguments {
     path: String,
     content: String,
 }
@@ -31,30 +31,30 @@ pub(crate) struct Arguments {
 pub(crate) fn spec() -> ToolSpec {
     describe(
         "write",
-        Effect::Idempotent,
+        ToolEffect::Idempotent,
         "Create a file, or replace the whole content of one that you have read before. To change a part of a file \
          use `edit`. The file is replaced in one step: if the call fails, the old content is still there.",
         SCHEMA,
     )
 }
 
-pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+pub(crate) fn run(job: &FileJob, arguments: WriteArguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let content = arguments.content.as_bytes();
     if content.len() as u64 > WHOLE_BYTES_MAX {
         return Err(fixed!(
             "content-too-large",
-            size = count(content.len() as u64, Noun::Byte),
-            max = count(WHOLE_BYTES_MAX, Noun::Byte)
+            size = count(content.len() as u64, CountNoun::Byte),
+            max = count(WHOLE_BYTES_MAX, CountNoun::Byte)
         ));
     }
-    let target = Target::find(job, &path, Parents::Create)?;
+    let target = FileTarget::find(job, &path, ParentPolicy::Create)?;
     let before = target.now()?;
-    let stamp = Stamp::of_content(content);
+    let stamp = ContentStamp::of_content(content);
     let size = fixed!(
         "size-and-lines",
-        bytes = count(content.len() as u64, Noun::Byte),
-        lines = count(arguments.content.lines().count() as u64, Noun::Line)
+        bytes = count(content.len() as u64, CountNoun::Byte),
+        lines = count(arguments.content.lines().count() as u64, CountNoun::Line)
     );
     let (done, changed) = match &before {
         // The same call again, after a crash lost its result: the list of changes stays the same.
@@ -64,7 +64,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         Some(existing) => {
             job.desk.seen.check(&job.task, &path, &existing.stamp)?;
             let changed = target.replace(before.as_ref(), content)?;
-            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), Noun::Byte);
+            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), CountNoun::Byte);
             (fixed!("file-replaced", path = show(&path), size, old), Some(changed))
         }
         None => {
@@ -76,7 +76,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     Ok(ToolOutput { changed: changed.into_iter().collect(), ..ToolOutput::text(done) })
 }
 
-impl Arguments {
+impl WriteArguments {
     /// The whole content that a call leaves.
     pub fn into_content(self) -> Vec<u8> {
         self.content.into_bytes()

@@ -13,25 +13,25 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse::budget::Tariff;
+use posse::budget::ModelTariff;
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::board::{OnLimit, Rules};
-use posse::core::budget::Caps;
-use posse::core::definition::{Definition, Format, ModelChoice, Origin, Scope};
+use posse::core::board::{BoardLimits, OnLimit};
+use posse::core::budget::BudgetCaps;
+use posse::core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format, ModelChoice};
 use posse::core::grant::{Grant, Rights};
 use posse::core::id::AgentName;
 use posse::core::limits::Limits;
-use posse::core::outcome::Status;
+use posse::core::outcome::OutcomeStatus;
 use posse::core::task::TaskRequest;
-use posse::core::tool::{Effect, ToolSpec};
-use posse::driver::Stop;
-use posse::models::governor::Governor;
-use posse::models::http::{Credential, Endpoint, Secret, Transport};
+use posse::core::tool::{ToolEffect, ToolSpec};
+use posse::driver::StopTokens;
+use posse::models::governor::RateGovernor;
+use posse::models::http::{KeySource, ProviderEndpoint, ProviderTransport, SecretText};
 use posse::models::openai_chat::OpenAiChat;
-use posse::models::retry::{Retry, RetryPolicy};
-use posse::models::watch::{Patience, Watched};
+use posse::models::retry::{RetryModel, RetryPolicy};
+use posse::models::watch::{StallTimeouts, WatchedModel};
 use posse::observe::Observers;
-use posse::ports::{BoxFuture, Models, OpenModel, Tool, ToolInput, ToolOutput};
+use posse::ports::{BoxFuture, ModelResolver, OpenModel, Tool, ToolInput, ToolOutput};
 use posse::session::{Session, SessionConfig};
 use posse::store::SqliteStore;
 use posse::toolbox::Toolbox;
@@ -116,7 +116,7 @@ impl Tool for Delegate {
                 ..TaskRequest::default()
             };
             match session.delegate(&input.context.task, request).await {
-                Ok(outcome) if outcome.status() == Status::Completed => {
+                Ok(outcome) if outcome.status() == OutcomeStatus::Completed => {
                     ToolOutput::text(outcome.text.clone())
                 }
                 Ok(outcome) => ToolOutput::error(format!("{}: {}", outcome.status().wire(), outcome.text)),
@@ -128,17 +128,17 @@ impl Tool for Delegate {
 
 /// Models of one endpoint and key, by the name after the provider's.
 struct OneEndpoint {
-    transport: Transport,
-    governor: Arc<Governor>,
+    transport: ProviderTransport,
+    governor: Arc<RateGovernor>,
 }
 
-impl Models for OneEndpoint {
+impl ModelResolver for OneEndpoint {
     fn open(&self, agent: &Agent) -> posse::Result<OpenModel> {
         let name = agent.model.rsplit(':').next().unwrap_or_default();
         let model = Arc::new(OpenAiChat::over(self.transport.clone(), name.to_owned()));
-        let model = Arc::new(Watched::new(model, Patience::default()));
-        let model = Arc::new(Retry::new(model, RetryPolicy::default(), self.governor.clone()));
-        Ok(OpenModel { model, tariff: Tariff::default() })
+        let model = Arc::new(WatchedModel::new(model, StallTimeouts::default()));
+        let model = Arc::new(RetryModel::new(model, RetryPolicy::default(), self.governor.clone()));
+        Ok(OpenModel { model, tariff: ModelTariff::default() })
     }
 }
 
@@ -163,7 +163,7 @@ async fn run() -> Outcome {
     let lookup = Lookup::new(spec("lookup", "Look up one item by key.", "key"), tool_bytes as usize);
     let delegate =
         Delegate { spec: spec("delegate", "Hand a task to a worker.", "task"), session: own.clone() };
-    let endpoint = Endpoint::new(base_url, Credential::fixed(Secret::new("mock")));
+    let endpoint = ProviderEndpoint::new(base_url, KeySource::fixed(SecretText::new("mock")));
     let at_once = n as usize + 1;
     let session = Session::new(SessionConfig {
         id: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos()),
@@ -175,18 +175,18 @@ async fn run() -> Outcome {
         workspace: ".".to_owned(),
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         models: Arc::new(OneEndpoint {
-            transport: Transport::new(endpoint)?,
-            governor: Governor::new(at_once),
+            transport: ProviderTransport::new(endpoint)?,
+            governor: RateGovernor::new(at_once),
         }),
         tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>, Arc::new(delegate)])?,
         observers: Observers::default(),
         agents: Arc::new(vec![worker(turns)?]),
         grant: Grant::root(["lookup", "delegate"].map(str::to_owned), 1),
-        caps: Caps::default(),
-        rules: Rules { running_max: at_once, open_max: at_once, on_limit: OnLimit::Queue },
-        stop: Stop::default(),
+        caps: BudgetCaps::default(),
+        rules: BoardLimits { running_max: at_once, open_max: at_once, on_limit: OnLimit::Queue },
+        stop: StopTokens::default(),
         verifier: None,
-        facades: posse::session::facades::Facades::default(),
+        facades: posse::session::facades::SessionFacades::default(),
     })?;
     let _ = own.set(Arc::downgrade(&session));
 
@@ -209,14 +209,22 @@ async fn run() -> Outcome {
     let task = "Look up the items and report what was found.".to_owned();
     let outcome = session.run(agent, task, Vec::new(), Vec::new()).await?;
     eprintln!("{} after {} turns: {}", outcome.status().wire(), outcome.turns, outcome.text);
-    if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
+    if outcome.status() == OutcomeStatus::Completed {
+        Ok(())
+    } else {
+        Err("the task did not complete".into())
+    }
 }
 
 const PROMPT: &str = "You are a focused worker. Use your tool, then answer in one paragraph.";
 
 fn worker(turns: u32) -> posse::Result<Arc<Definition>> {
-    let origin =
-        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let origin = DefinitionOrigin {
+        path: String::new(),
+        format: Format::Native,
+        scope: DefinitionScope::User,
+        hash: String::new(),
+    };
     let candidates = vec![format!("openai:work-{turns}")];
     Ok(Arc::new(Definition {
         model: ModelChoice { candidates, ..ModelChoice::default() },
@@ -236,7 +244,7 @@ fn spec(name: &str, description: &str, argument: &str) -> ToolSpec {
         "type": "object", "properties": { argument: { "type": "string" } }, "required": [argument],
     });
     let (name, description) = (name.to_owned(), description.to_owned());
-    ToolSpec { name, description, input_schema: input_schema.to_string(), effect: Effect::Pure }
+    ToolSpec { name, description, input_schema: input_schema.to_string(), effect: ToolEffect::Pure }
 }
 
 /// `--name value` pairs; `--stream` stands alone.

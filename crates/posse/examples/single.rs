@@ -13,18 +13,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse::budget::{Account, Tariff};
+use posse::budget::{ModelTariff, TaskAccount};
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::Caps;
+use posse::core::budget::BudgetCaps;
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
-use posse::core::outcome::Status;
-use posse::core::tool::{Effect, ToolSpec};
-use posse::driver::{Ports, Stop, start};
-use posse::inbox::Inbox;
-use posse::models::http::{Credential, Endpoint, Secret};
+use posse::core::outcome::OutcomeStatus;
+use posse::core::tool::{ToolEffect, ToolSpec};
+use posse::driver::{DriverPorts, StopTokens, start};
+use posse::inbox::TaskInbox;
+use posse::models::http::{KeySource, ProviderEndpoint, SecretText};
 use posse::models::openai_chat::OpenAiChat;
 use posse::observe::Observers;
 use posse::ports::{BoxFuture, OpenModel, Tool, ToolInput, ToolOutput};
@@ -88,7 +88,7 @@ async fn run() -> Result<()> {
     let base_url = flags.remove("base-url").unwrap_or_else(|| "http://127.0.0.1:8080/v1".to_owned());
 
     let model = OpenAiChat::new(
-        Endpoint::new(base_url, Credential::fixed(Secret::new("mock"))),
+        ProviderEndpoint::new(base_url, KeySource::fixed(SecretText::new("mock"))),
         format!("work-{turns}"),
     )?;
     let lookup = Lookup::new(
@@ -97,7 +97,7 @@ async fn run() -> Result<()> {
             description: "Look up one item by key and return its rows.".to_owned(),
             input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#
                 .to_owned(),
-            effect: Effect::Pure,
+            effect: ToolEffect::Pure,
         },
         tool_bytes as usize,
     );
@@ -105,14 +105,14 @@ async fn run() -> Result<()> {
         flags.remove("state").map_or_else(|| std::env::temp_dir().join("posse-example"), PathBuf::from);
     let started = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
     let id = TaskId::root(&format!("{started:x}"));
-    let ports = Ports {
-        model: OpenModel { model: Arc::new(model), tariff: Tariff::default() },
+    let ports = DriverPorts {
+        model: OpenModel { model: Arc::new(model), tariff: ModelTariff::default() },
         tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>])?,
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         observers: Observers::default(),
-        budget: Arc::new(Account::root(Caps::default())),
-        stop: Stop::default(),
-        inbox: Inbox::default(),
+        budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
+        stop: StopTokens::default(),
+        inbox: TaskInbox::default(),
         verifier: None,
         holders: Default::default(),
         worktrees: None,
@@ -130,7 +130,11 @@ async fn run() -> Result<()> {
     let task = TaskStart::new(agent, "Look up item 0 and report what you found.", grant);
     let outcome = start(&ports, id, None, "example".to_owned(), task).await?;
     eprintln!("{} after {} turns: {}", outcome.status().wire(), outcome.turns, outcome.text);
-    if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
+    if outcome.status() == OutcomeStatus::Completed {
+        Ok(())
+    } else {
+        Err("the task did not complete".into())
+    }
 }
 
 /// `--name value` pairs; `--stream` stands alone.

@@ -4,22 +4,22 @@
 
 use std::sync::Arc;
 
-use posse::budget::{Account, Tariff};
+use posse::budget::{ModelTariff, TaskAccount};
 use posse::core::agent::Agent;
-use posse::core::budget::Caps;
+use posse::core::budget::BudgetCaps;
 use posse::core::event::Event;
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
-use posse::core::outcome::Status;
-use posse::driver::{Ports, Stop, start};
-use posse::inbox::Inbox;
-use posse::models::scripted::Scripted;
-use posse::observe::{Observers, Trace};
+use posse::core::outcome::OutcomeStatus;
+use posse::driver::{DriverPorts, StopTokens, start};
+use posse::inbox::TaskInbox;
+use posse::models::scripted::ScriptedModel;
+use posse::observe::{Observers, TraceEvent};
 use posse::ports::{Model, OpenModel, Tool};
 use posse::store::SqliteStore;
 use posse::toolbox::Toolbox;
-use posse::tools::skill::Skills;
+use posse::tools::skill::SkillCatalog;
 use posse::tools::workspace::Workspace;
 use posse::{SubAgent, Thinking};
 
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let model = |role: &str| -> posse::Result<Arc<dyn Model>> {
-        Ok(Arc::new(Scripted::parse("scripted:example", SCRIPT, Some(role))?))
+        Ok(Arc::new(ScriptedModel::parse("scripted:example", SCRIPT, Some(role))?))
     };
     // Only looks: it needs no hook.
     let research = SubAgent::new(model("research")?)
@@ -62,12 +62,12 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         .description("Writes short texts from what it is given.")
         .max_tokens(1_024)
         .trace_hook(|trace| {
-            if let Trace::Event(Event::Finished { turns, .. }) = trace {
+            if let TraceEvent::Event(Event::Finished { turns, .. }) = trace {
                 eprintln!("writer: done after {turns} turns");
             }
         });
     let workspace = Workspace::open(&std::env::current_dir()?)?;
-    let (skills, _) = Skills::load(&workspace, &[], posse::definitions::matter);
+    let (skills, _) = SkillCatalog::load(&workspace, &[], posse::definitions::matter);
     let mut tools: Vec<Arc<dyn Tool>> = posse::tools::files::toolset(workspace, skills);
     tools.push(Arc::new(research));
     tools.push(Arc::new(writer));
@@ -79,14 +79,14 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let grant = Grant::root(tools.names().map(str::to_owned).collect::<Vec<_>>(), 3);
     // A program would keep its tasks; this one is only to be looked at.
     let state = std::env::temp_dir().join(format!("posse-subagents-{}", std::process::id()));
-    let ports = Ports {
-        model: OpenModel { model: model("lead")?, tariff: Tariff::default() },
+    let ports = DriverPorts {
+        model: OpenModel { model: model("lead")?, tariff: ModelTariff::default() },
         tools,
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         observers: Observers::default(),
-        budget: Arc::new(Account::root(Caps::default())),
-        stop: Stop::default(),
-        inbox: Inbox::default(),
+        budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
+        stop: StopTokens::default(),
+        inbox: TaskInbox::default(),
         verifier: None,
         holders: Default::default(),
         worktrees: None,
@@ -96,5 +96,9 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     drop(ports);
     std::fs::remove_dir_all(&state)?;
     eprintln!("{}", outcome.text);
-    if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
+    if outcome.status() == OutcomeStatus::Completed {
+        Ok(())
+    } else {
+        Err("the task did not complete".into())
+    }
 }

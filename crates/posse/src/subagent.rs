@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::{Agent, Effort, ModelSettings};
-use posse_core::budget::Caps;
+use posse_core::budget::BudgetCaps;
 use posse_core::edits::FileChange;
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
-use posse_core::outcome::{Outcome, Status};
+use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::text::estimate_tokens;
-use posse_core::tool::{Effect, ToolSpec, canonical};
+use posse_core::tool::{ToolEffect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
-use posse_runtime::budget::Tariff;
-use posse_runtime::driver::{self, Nesting, Onward, Ports, Stop};
-use posse_runtime::inbox::Inbox;
-use posse_runtime::observe::Trace;
+use posse_runtime::budget::ModelTariff;
+use posse_runtime::driver::{self, DriverPorts, NestedRuns, ResumeMode, StopTokens};
+use posse_runtime::inbox::TaskInbox;
+use posse_runtime::observe::TraceEvent;
 use posse_runtime::ports::{
     Approver, BoxFuture, Delta, Model, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput,
 };
@@ -62,7 +62,7 @@ pub struct SubAgent {
     thinking: Option<Thinking>,
 }
 
-type Hook = dyn Fn(&Trace<'_>) + Send + Sync;
+type Hook = dyn Fn(&TraceEvent<'_>) + Send + Sync;
 
 /// Thinking of a model. Providers that count thinking in tokens (Anthropic, Gemini) take a budget and derive one
 /// from an effort; the others (OpenAI) know only efforts and ignore a budget.
@@ -89,10 +89,10 @@ impl SubAgent {
             description: DESCRIPTION.to_owned(),
             input_schema: SCHEMA.to_owned(),
             // The same call made again after a crash goes on with the task that it began.
-            effect: Effect::Idempotent,
+            effect: ToolEffect::Idempotent,
         };
         Self {
-            model: OpenModel { model, tariff: Tariff::default() },
+            model: OpenModel { model, tariff: ModelTariff::default() },
             spec,
             system: None,
             max_turns: 30,
@@ -107,7 +107,7 @@ impl SubAgent {
     }
 
     /// Sets the prices of the model and its fallbacks, so that a budget in money can be kept.
-    pub fn tariff(mut self, tariff: Tariff) -> Self {
+    pub fn tariff(mut self, tariff: ModelTariff) -> Self {
         self.model.tariff = tariff;
         self
     }
@@ -190,7 +190,7 @@ impl SubAgent {
     /// each decision. Agents that only look are fine without.
     pub fn trace_hook<F>(mut self, hook: F) -> Self
     where
-        F: Fn(&Trace<'_>) + Send + Sync + 'static,
+        F: Fn(&TraceEvent<'_>) + Send + Sync + 'static,
     {
         self.trace_hook = Some(Arc::new(hook));
         self
@@ -220,7 +220,8 @@ impl SubAgent {
             Err(e) => return ToolOutput::error(fixed!("nested-misconfigured", why = e.english())),
         };
         if let Some(hook) = &self.trace_hook {
-            ports.observers = ports.observers.with(Arc::new(Traced { hook: hook.clone(), task: id.clone() }));
+            ports.observers =
+                ports.observers.with(Arc::new(TracedObserver { hook: hook.clone(), task: id.clone() }));
         }
         match drive(&ports, id, &input.context.task, start).await {
             Ok(outcome) => answer(&outcome),
@@ -232,10 +233,10 @@ impl SubAgent {
     fn prepare(
         &self,
         context: &ToolContext,
-        nesting: &Nesting,
+        nesting: &NestedRuns,
         prompt: &str,
         system: Option<&str>,
-    ) -> Result<(TaskStart, Ports)> {
+    ) -> Result<(TaskStart, DriverPorts)> {
         let system = system.or(self.system.as_deref()).unwrap_or_default();
         let size = estimate_tokens(system);
         if size > SYSTEM_TOKENS_MAX {
@@ -264,7 +265,7 @@ impl SubAgent {
         names.map_or_else(Rights::default, |names| Rights::only(names.iter().map(String::as_str)))
     }
 
-    fn settings(&self, nesting: &Nesting) -> ModelSettings {
+    fn settings(&self, nesting: &NestedRuns) -> ModelSettings {
         let (mut effort, mut thinking_tokens) = (None, None);
         match self.thinking {
             Some(Thinking::Budget(tokens)) => thinking_tokens = Some(tokens),
@@ -295,8 +296,8 @@ impl SubAgent {
         })
     }
 
-    fn ports(&self, context: &ToolContext, nesting: &Nesting, grant: &Grant) -> Result<Ports> {
-        let budget = nesting.budget.child(Caps::default());
+    fn ports(&self, context: &ToolContext, nesting: &NestedRuns, grant: &Grant) -> Result<DriverPorts> {
+        let budget = nesting.budget.child(BudgetCaps::default());
         let budget =
             budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()))?;
         let mut tools = nesting.tools.clone();
@@ -304,14 +305,14 @@ impl SubAgent {
             tools = tools.approved_by(approver.clone());
         }
         let shown = if self.filter_tool_definitions { grant } else { &*nesting.grant };
-        Ok(Ports {
+        Ok(DriverPorts {
             model: self.model.clone(),
             tools: tools.showing(shown.clone()),
             store: nesting.store.clone(),
             observers: nesting.observers.clone(),
             budget: Arc::new(budget),
-            stop: Stop::new(nesting.stop.soon.child_token(), context.cancel.child_token()),
-            inbox: Inbox::default(),
+            stop: StopTokens::new(nesting.stop.soon.child_token(), context.cancel.child_token()),
+            inbox: TaskInbox::default(),
             verifier: None,
             holders: nesting.holders,
             worktrees: None,
@@ -342,7 +343,7 @@ impl Tool for SubAgent {
 }
 
 /// Begins the task, or goes on with it if an earlier process began it.
-async fn drive(ports: &Ports, id: TaskId, parent: &TaskId, start: TaskStart) -> Result<Arc<Outcome>> {
+async fn drive(ports: &DriverPorts, id: TaskId, parent: &TaskId, start: TaskStart) -> Result<Arc<Outcome>> {
     let store = &*ports.store;
     let owner = store.task(parent).await?.owner;
     match store.task(&id).await {
@@ -351,7 +352,7 @@ async fn drive(ports: &Ports, id: TaskId, parent: &TaskId, start: TaskStart) -> 
         }
         Err(e) => Err(e),
         Ok(row) if row.status == "running" => {
-            let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+            let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             driver::resume(ports, id, &owner, onward, &start.grant).await
         }
         Ok(_) => ended(store, &id).await,
@@ -368,7 +369,7 @@ async fn ended(store: &dyn Store, id: &TaskId) -> Result<Arc<Outcome>> {
 
 fn answer(outcome: &Outcome) -> ToolOutput {
     let changed = outcome.changed_files.iter().map(FileChange::named).collect();
-    if outcome.status() == Status::Completed {
+    if outcome.status() == OutcomeStatus::Completed {
         return ToolOutput { changed, ..ToolOutput::text(outcome.text.clone()) };
     }
     let why = match &outcome.detail {
@@ -383,21 +384,21 @@ fn answer(outcome: &Outcome) -> ToolOutput {
 }
 
 /// The hook sees its own agent and nobody else's.
-struct Traced {
+struct TracedObserver {
     hook: Arc<Hook>,
     task: TaskId,
 }
 
-impl Observer for Traced {
+impl Observer for TracedObserver {
     fn event(&self, task: &TaskId, event: &Event) {
         if *task == self.task {
-            (self.hook)(&Trace::Event(event));
+            (self.hook)(&TraceEvent::Event(event));
         }
     }
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         if *task == self.task {
-            (self.hook)(&Trace::Delta(delta));
+            (self.hook)(&TraceEvent::Delta(delta));
         }
     }
 }

@@ -11,19 +11,19 @@ use posse_core::definition::Format;
 use posse_core::id::AgentName;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_definitions::registry::Snapshot;
+use posse_definitions::registry::RegistrySnapshot;
 use posse_messages::say;
 use serde_json::json;
 
 use crate::agents::load;
-use crate::args::{AgentsCommand, Global};
+use crate::args::{AgentsCommand, GlobalArgs};
 use crate::commands::init::write_new;
-use crate::render::{Thing, many};
+use crate::render::{CountedNoun, many};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
-use view::Eyes;
+use view::AgentInspector;
 
-pub fn run(global: &Global, command: AgentsCommand) -> Result<ExitCode> {
+pub fn run(global: &GlobalArgs, command: AgentsCommand) -> Result<ExitCode> {
     match command {
         AgentsCommand::Schema => {
             terminal::out(&format!("{:#}", posse_definitions::schema::schema()));
@@ -37,14 +37,14 @@ pub fn run(global: &Global, command: AgentsCommand) -> Result<ExitCode> {
     }
 }
 
-fn snapshot(setup: &Setup) -> Arc<Snapshot> {
+fn snapshot(setup: &Setup) -> Arc<RegistrySnapshot> {
     load(setup.places(), setup.trust(false)).snapshot()
 }
 
-fn list(global: &Global, allow: &[String]) -> Result<ExitCode> {
+fn list(global: &GlobalArgs, allow: &[String]) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (Eyes::open(&setup, allow)?, snapshot(&setup));
-    let seen: Vec<view::Seen> = snapshot.entries().iter().map(|entry| eyes.see(entry)).collect();
+    let (eyes, snapshot) = (AgentInspector::open(&setup, allow)?, snapshot(&setup));
+    let seen: Vec<view::AgentView> = snapshot.entries().iter().map(|entry| eyes.see(entry)).collect();
     if global.json {
         seen.iter().for_each(|seen| terminal::out(&seen.json().to_string()));
         return Ok(ExitCode::SUCCESS);
@@ -61,9 +61,9 @@ fn list(global: &Global, allow: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(global: &Global, name: &str) -> Result<ExitCode> {
+fn show(global: &GlobalArgs, name: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (Eyes::open(&setup, &[])?, snapshot(&setup));
+    let (eyes, snapshot) = (AgentInspector::open(&setup, &[])?, snapshot(&setup));
     let Some(entry) = snapshot.entry(name) else {
         return snapshot.find(name).map(|_| ExitCode::SUCCESS);
     };
@@ -84,9 +84,9 @@ fn show(global: &Global, name: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(global: &Global, which: &[String], allow: &[String]) -> Result<ExitCode> {
+fn check(global: &GlobalArgs, which: &[String], allow: &[String]) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (Eyes::open(&setup, allow)?, snapshot(&setup));
+    let (eyes, snapshot) = (AgentInspector::open(&setup, allow)?, snapshot(&setup));
     let reports = check::reports(&eyes, &snapshot, which)?;
     for report in &reports {
         if global.json {
@@ -100,22 +100,22 @@ fn check(global: &Global, which: &[String], allow: &[String]) -> Result<ExitCode
         let (errors, warnings) = check::count(&reports);
         terminal::note(&format!(
             "{} · {} · {}",
-            many(reports.len() as u64, Thing::File),
-            many(errors as u64, Thing::Error),
-            many(warnings as u64, Thing::Warning)
+            many(reports.len() as u64, CountedNoun::File),
+            many(errors as u64, CountedNoun::Error),
+            many(warnings as u64, CountedNoun::Warning)
         ));
     }
     let failed = check::count(&reports).0 > 0;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn say_remarks(snapshot: &Snapshot) {
+fn say_remarks(snapshot: &RegistrySnapshot) {
     for remark in snapshot.remarks() {
         terminal::note(&say!("warning", text = visible(&remark.text)));
     }
 }
 
-fn new(global: &Global, name: &str, user: bool) -> Result<ExitCode> {
+fn new(global: &GlobalArgs, name: &str, user: bool) -> Result<ExitCode> {
     let name = AgentName::parse(name)?;
     let dir = match (user, user_config_dir()) {
         (false, _) => PathBuf::from(".posse"),
@@ -157,25 +157,28 @@ fn new(global: &Global, name: &str, user: bool) -> Result<ExitCode> {
 }
 
 /// Others that have the name of a new agent.
-struct Around {
+struct NameConflicts {
     shadows: Vec<String>,
     hidden_by: Option<String>,
 }
 
-fn around(snapshot: &Snapshot, name: &str, path: &Path) -> Around {
+fn around(snapshot: &RegistrySnapshot, name: &str, path: &Path) -> NameConflicts {
     let written = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
-    let Some(entry) = snapshot.entry(name) else { return Around { shadows: Vec::new(), hidden_by: None } };
+    let Some(entry) = snapshot.entry(name) else {
+        return NameConflicts { shadows: Vec::new(), hidden_by: None };
+    };
     let all = std::iter::once(&entry.chosen).chain(&entry.shadowed);
     let paths: Vec<String> = all.map(|file| file.read.origin.path.clone()).collect();
     match paths.iter().position(|path| *path == written) {
-        Some(0) | None => Around { shadows: paths.into_iter().skip(1).collect(), hidden_by: None },
-        Some(at) => {
-            Around { hidden_by: paths.first().cloned(), shadows: paths.into_iter().skip(at + 1).collect() }
-        }
+        Some(0) | None => NameConflicts { shadows: paths.into_iter().skip(1).collect(), hidden_by: None },
+        Some(at) => NameConflicts {
+            hidden_by: paths.first().cloned(),
+            shadows: paths.into_iter().skip(at + 1).collect(),
+        },
     }
 }
 
-fn export(global: &Global, name: &str, to: &str, out: Option<&Path>, force: bool) -> Result<ExitCode> {
+fn export(global: &GlobalArgs, name: &str, to: &str, out: Option<&Path>, force: bool) -> Result<ExitCode> {
     let Some(format) = Format::ALL.iter().copied().find(|format| format.wire() == to) else {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.wire()).collect();
         return Err(Error::new(ErrorCode::InvalidRequest, say!("format-unknown", format = visible(to)))

@@ -5,7 +5,9 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use posse_core::approval::{Answer, Parked, Scope, State, Verdict, call_lines, gist};
+use posse_core::approval::{
+    ApprovalAnswer, ApprovalScope, ApprovalState, ApprovalVerdict, ParkedCall, call_lines, gist,
+};
 use posse_core::context::wire::utc;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
@@ -15,20 +17,22 @@ use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
 use posse_store::SqliteStore;
 
 use super::tasks::age;
-use crate::args::{AnswerArgs, ApprovalsCommand, Global};
+use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
 use crate::columns::cut;
 use crate::{desk, setup, terminal};
 
 /// How often it looks for new questions.
 const LOOK: Duration = Duration::from_millis(300);
 
-pub async fn run(global: &Global, command: ApprovalsCommand) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, command: ApprovalsCommand) -> Result<ExitCode> {
     let store = setup::store(global)?;
     match command {
         ApprovalsCommand::List { newest } => list(&store, newest, global.json).await,
         ApprovalsCommand::Show { id } => show(&store, &id, global.json).await,
-        ApprovalsCommand::Approve { answer } => give(&store, answer, Verdict::Approve, global.json).await,
-        ApprovalsCommand::Deny { answer } => give(&store, answer, Verdict::Deny, global.json).await,
+        ApprovalsCommand::Approve { answer } => {
+            give(&store, answer, ApprovalVerdict::Approve, global.json).await
+        }
+        ApprovalsCommand::Deny { answer } => give(&store, answer, ApprovalVerdict::Deny, global.json).await,
         ApprovalsCommand::Watch => watch(&store, global.json).await,
     }
 }
@@ -45,7 +49,7 @@ async fn list(store: &SqliteStore, newest: Option<u32>, json: bool) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(parked: &Parked, json: bool) {
+fn tell(parked: &ParkedCall, json: bool) {
     match json {
         true => terminal::out(&parked.to_json().to_string()),
         false => terminal::out(&line(parked)),
@@ -53,12 +57,12 @@ fn tell(parked: &Parked, json: bool) {
 }
 
 /// One line: enough to know which one it is, never enough to decide by.
-fn line(parked: &Parked) -> String {
+fn line(parked: &ParkedCall) -> String {
     let request = &parked.request;
     let left = match &parked.state {
-        State::Open => desk::time_left(request),
-        State::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
-        State::Closed(why) => why.clone(),
+        ApprovalState::Open => desk::time_left(request),
+        ApprovalState::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
+        ApprovalState::Closed(why) => why.clone(),
     };
     let about = cut(&gist(&request.arguments), 60);
     format!(
@@ -84,12 +88,12 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
         terminal::out(&if is_terminal { desk::painted(&line, &line.text) } else { line.text });
     }
     terminal::out(&match &parked.state {
-        State::Open => {
+        ApprovalState::Open => {
             let (left, deadline) = (desk::time_left(&parked.request), utc(parked.request.deadline_ms));
             say!("approval-is-open", left, deadline)
         }
-        State::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
-        State::Answered(Answer { by, scope, reason, at_ms, .. }) => {
+        ApprovalState::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
+        ApprovalState::Answered(ApprovalAnswer { by, scope, reason, at_ms, .. }) => {
             let reason = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
             let (state, scope, instant) = (parked.state.wire(), scope.wire(), utc(*at_ms));
             format!("{}{reason}", say!("approval-is-answered", state, by, scope, instant))
@@ -98,15 +102,24 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn give(store: &SqliteStore, args: AnswerArgs, verdict: Verdict, json: bool) -> Result<ExitCode> {
+async fn give(
+    store: &SqliteStore,
+    args: AnswerArgs,
+    verdict: ApprovalVerdict,
+    json: bool,
+) -> Result<ExitCode> {
     let parked = store.approval(&args.id).await?;
     if args.hash.is_some_and(|hash| hash.is_empty() || !parked.request.hash.starts_with(&hash)) {
         let text = say!("approval-other-hash", id = parked.id);
         return Err(Error::new(ErrorCode::ApprovalMismatch, text).hint(say!("approval-mismatch-hint")));
     }
     let now = now_ms();
-    let answer = Answer {
-        scope: Scope::ALL.iter().copied().find(|scope| scope.wire() == args.scope).unwrap_or_default(),
+    let answer = ApprovalAnswer {
+        scope: ApprovalScope::ALL
+            .iter()
+            .copied()
+            .find(|scope| scope.wire() == args.scope)
+            .unwrap_or_default(),
         reason: args.reason,
         expires_ms: args.expires.map(|seconds| now.saturating_add(seconds * 1000)),
         ..desk::by_operator(verdict)

@@ -8,32 +8,32 @@ use posse_core::id::TaskId;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::driver::Onward;
+use posse_runtime::driver::ResumeMode;
 use rustyline::error::ReadlineError;
 
-use super::drive::{Room, View, Work};
-use super::run::{self, Lead};
+use super::drive::{ProgressView, RunSession, RunWork};
+use super::run::{self, LeadAgent};
 use super::tasks::TakenUp;
-use crate::args::{ChatArgs, Global, How};
+use crate::args::{ChatArgs, GlobalArgs, RunOptions};
 use crate::setup::{Setup, new_session_id};
 use crate::signals::EndSignals;
 use crate::{retention, terminal};
 
-pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
     let mut talk = match &args.resume {
         Some(wanted) => {
             refuse_what_is_fixed(&args.how)?;
-            Talk::take_up(TakenUp::find(global, wanted).await?)
+            ChatSession::take_up(TakenUp::find(global, wanted).await?)
         }
         None => {
             let setup = Setup::load(global)?;
             setup.meet_servers(&args.how).await;
-            Talk::begin(setup, &args.how)?
+            ChatSession::begin(setup, &args.how)?
         }
     };
     talk.check(&args.how)?;
     let mut code = ExitCode::SUCCESS;
-    let Talk { lead, session_id, .. } = &talk;
+    let ChatSession { lead, session_id, .. } = &talk;
     terminal::note(&say!("chat-banner", model = lead.agent.model, session_id));
     let mut end = EndSignals::listen()?;
     loop {
@@ -43,14 +43,14 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
             signal = end.recv() => return Ok(ExitCode::from(signal.exit_code())),
         };
         let Some(line) = line else { break };
-        match Said::parse(&line) {
-            Said::Message => {}
-            Said::Quit => break,
-            Said::Help => {
+        match ChatInput::parse(&line) {
+            ChatInput::Message => {}
+            ChatInput::Quit => break,
+            ChatInput::Help => {
                 terminal::note(&say!("chat-help"));
                 continue;
             }
-            Said::Unknown(command) => {
+            ChatInput::Unknown(command) => {
                 let command = visible(prefix(command, 40));
                 terminal::note(&say!("chat-command-unknown", command));
                 continue;
@@ -60,8 +60,8 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         let room = talk.room(&args.how, global.json, &line)?;
         let began = Instant::now();
         let work = match talk.id.clone() {
-            Some(id) => Work::GoOn { id, onward: Onward::Message(line) },
-            None => Work::Start {
+            Some(id) => RunWork::GoOn { id, onward: ResumeMode::Message(line) },
+            None => RunWork::Start {
                 agent: Box::new(talk.lead.agent.clone()),
                 task: line,
                 verify: Vec::new(),
@@ -79,14 +79,14 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
 
 /// What a line is: something for the model or something for us.
 #[derive(Debug, PartialEq)]
-enum Said<'a> {
+enum ChatInput<'a> {
     Message,
     Help,
     Quit,
     Unknown(&'a str),
 }
 
-impl<'a> Said<'a> {
+impl<'a> ChatInput<'a> {
     /// A command is a slash and one word of letters, so that a path is none.
     fn parse(line: &'a str) -> Self {
         let word = line.split_whitespace().next().unwrap_or_default();
@@ -94,72 +94,72 @@ impl<'a> Said<'a> {
             && word.len() > 1
             && word[1..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         match word {
-            _ if !is_command => Said::Message,
-            "/help" => Said::Help,
-            "/quit" => Said::Quit,
-            other => Said::Unknown(other),
+            _ if !is_command => ChatInput::Message,
+            "/help" => ChatInput::Help,
+            "/quit" => ChatInput::Quit,
+            other => ChatInput::Unknown(other),
         }
     }
 }
 
-struct Talk {
+struct ChatSession {
     /// `None` before the first message.
     id: Option<TaskId>,
     session_id: String,
-    lead: Lead,
-    place: Place,
+    lead: LeadAgent,
+    place: SessionSource,
 }
 
 /// Where the rooms come from.
-enum Place {
+enum SessionSource {
     New(Box<Setup>),
     Earlier(Box<TakenUp>),
 }
 
-impl Talk {
-    fn begin(setup: Setup, how: &How) -> Result<Self> {
+impl ChatSession {
+    fn begin(setup: Setup, how: &RunOptions) -> Result<Self> {
         let mut lead = run::lead(&setup, how)?;
         if !lead.verify.is_empty() {
             lead.notes.push(say!("chat-not-verified"));
         }
-        Ok(Self { id: None, session_id: new_session_id(), lead, place: Place::New(Box::new(setup)) })
+        Ok(Self { id: None, session_id: new_session_id(), lead, place: SessionSource::New(Box::new(setup)) })
     }
 
     fn take_up(taken_up: TakenUp) -> Self {
         let id = taken_up.row.id.clone();
-        let (session_id, lead) = (id.session().to_owned(), Lead::of(taken_up.start.agent.clone()));
-        Self { id: Some(id), session_id, lead, place: Place::Earlier(Box::new(taken_up)) }
+        let (session_id, lead) = (id.session().to_owned(), LeadAgent::of(taken_up.start.agent.clone()));
+        Self { id: Some(id), session_id, lead, place: SessionSource::Earlier(Box::new(taken_up)) }
     }
 
     /// Says before the first message is typed that no answer could come.
-    fn check(&self, how: &How) -> Result<()> {
+    fn check(&self, how: &RunOptions) -> Result<()> {
         let (setup, caps) = match &self.place {
-            Place::New(setup) => (&**setup, setup.caps(how)),
-            Place::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
+            SessionSource::New(setup) => (&**setup, setup.caps(how)),
+            SessionSource::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
         };
         run::check_model(&*setup.models(how)?, &self.lead.agent, &caps)
     }
 
     fn setup(&self) -> &Setup {
         match &self.place {
-            Place::New(setup) => setup,
-            Place::Earlier(taken_up) => &taken_up.setup,
+            SessionSource::New(setup) => setup,
+            SessionSource::Earlier(taken_up) => &taken_up.setup,
         }
     }
 
-    fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
+    fn room(&self, how: &RunOptions, json: bool, title: &str) -> Result<RunSession> {
         match &self.place {
-            Place::New(setup) => {
+            SessionSource::New(setup) => {
                 let (lead, session_id) = (&self.lead, self.session_id.clone());
-                run::room(setup, how, lead, session_id, View::Shown, json, title)
+                run::room(setup, how, lead, session_id, ProgressView::Shown, json, title)
             }
-            Place::Earlier(taken_up) => taken_up.room(how, View::Shown, json, title),
+            SessionSource::Earlier(taken_up) => taken_up.room(how, ProgressView::Shown, json, title),
         }
     }
 }
 
 /// A conversation keeps what it was begun with; a flag that would change nothing is refused, not ignored.
-fn refuse_what_is_fixed(how: &How) -> Result<()> {
+fn refuse_what_is_fixed(how: &RunOptions) -> Result<()> {
     let fixed = [
         ("--model", how.common.model.is_some()),
         ("--agent", how.agent.is_some()),
@@ -196,23 +196,23 @@ async fn read_line() -> Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Said;
+    use super::ChatInput;
 
     #[test]
     fn a_command_is_a_slash_and_a_word() {
         for (line, said) in [
-            ("/help", Said::Help),
-            ("/quit ", Said::Quit),
-            ("/quit now", Said::Quit),
-            ("/model gpt-5", Said::Unknown("/model")),
-            ("/Quit", Said::Unknown("/Quit")),
-            ("/etc/hosts is odd", Said::Message),
-            (" /tmp is full", Said::Message),
-            ("/", Said::Message),
-            ("// why?", Said::Message),
-            ("what does /quit do?", Said::Message),
+            ("/help", ChatInput::Help),
+            ("/quit ", ChatInput::Quit),
+            ("/quit now", ChatInput::Quit),
+            ("/model gpt-5", ChatInput::Unknown("/model")),
+            ("/Quit", ChatInput::Unknown("/Quit")),
+            ("/etc/hosts is odd", ChatInput::Message),
+            (" /tmp is full", ChatInput::Message),
+            ("/", ChatInput::Message),
+            ("// why?", ChatInput::Message),
+            ("what does /quit do?", ChatInput::Message),
         ] {
-            assert_eq!(Said::parse(line), said, "{line}");
+            assert_eq!(ChatInput::parse(line), said, "{line}");
         }
     }
 }

@@ -5,29 +5,30 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use posse_core::context::wire::{Answer, Request, snapshot as snapshot_json, utc};
+use posse_core::context::wire::{ContextAnswer, ContextRequest, snapshot as snapshot_json, utc};
 use posse_core::context::{
-    Audience, Change, Changed, Entry, Head, Key, Label, OPERATOR, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Wanted,
+    Audience, AudienceChange, ChangeResult, ContextChange, ContextEntry, ContextKey, OPERATOR, SnapshotLabel,
+    TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, ValueHead,
 };
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{localized, say};
-use posse_runtime::context::{Caller, change, now_ms, perform};
+use posse_runtime::context::{ContextCaller, change, now_ms, perform};
 use posse_runtime::ports::ContextStore;
 use posse_store::SqliteStore;
 use serde_json::{Value, json};
 
 use super::sessions;
 use super::tasks::age;
-use crate::args::{ContextArgs, ContextCommand, Global};
-use crate::columns::Cell;
-use crate::render::{Thing, many, tokens};
+use crate::args::{ContextArgs, ContextCommand, GlobalArgs};
+use crate::columns::PaddedCell;
+use crate::render::{CountedNoun, many, tokens};
 use crate::setup::Setup;
 use crate::terminal;
 
 /// Far above the longest value, so that one that is too long is refused by its size in tokens.
 const VALUE_BYTES_MAX: u64 = 1 << 20;
 
-pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     setup.telemetry.open_log()?;
@@ -35,34 +36,34 @@ pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
         Some(wanted) => sessions::find(&*store, wanted).await?,
         None => sessions::newest(&*store, &setup.workspace).await?,
     };
-    let place = Place { store, session, json: global.json };
+    let place = ContextTarget { store, session, json: global.json };
     match args.command {
         ContextCommand::List => place.list().await,
         ContextCommand::Read { keys } => place.read(keys).await,
         ContextCommand::Write { key, value, expect, ttl, readable_by, writable_by } => {
-            let request = Request::write(
-                Key::parse(&key)?,
+            let request = ContextRequest::write(
+                ContextKey::parse(&key)?,
                 text(value)?,
                 expect,
                 ttl,
-                Wanted::parse(readable_by, writable_by)?,
+                AudienceChange::parse(readable_by, writable_by)?,
             )?;
             place.ask(request).await
         }
         ContextCommand::Wait { keys, timeout } => {
-            place.ask(Request::wait(&keys, BTreeMap::new(), timeout)?).await
+            place.ask(ContextRequest::wait(&keys, BTreeMap::new(), timeout)?).await
         }
-        ContextCommand::Delete { key } => place.ask(Request::Delete(Key::parse(&key)?)).await,
+        ContextCommand::Delete { key } => place.ask(ContextRequest::Delete(ContextKey::parse(&key)?)).await,
         ContextCommand::History { key, versions } => {
-            place.ask(Request::read_history(Key::parse(&key)?, versions)?).await
+            place.ask(ContextRequest::read_history(ContextKey::parse(&key)?, versions)?).await
         }
         ContextCommand::Snapshot { label: None, .. } => place.snapshots().await,
         ContextCommand::Snapshot { label: Some(label), show, restore } => {
-            let label = Label::parse(&label)?;
+            let label = SnapshotLabel::parse(&label)?;
             match (show, restore) {
                 (true, _) => place.show_snapshot(&label).await,
                 (false, true) => place.restore(label).await,
-                (false, false) => place.ask(Request::Snapshot(label)).await,
+                (false, false) => place.ask(ContextRequest::Snapshot(label)).await,
             }
         }
     }
@@ -80,24 +81,24 @@ fn for_people(error: Error) -> Error {
     }
 }
 
-struct Place {
+struct ContextTarget {
     store: Arc<SqliteStore>,
     session: String,
     json: bool,
 }
 
-impl Place {
-    fn caller(&self) -> Caller<'_> {
-        Caller { session: &self.session, participant: OPERATOR, idempotency_key: None }
+impl ContextTarget {
+    fn caller(&self) -> ContextCaller<'_> {
+        ContextCaller { session: &self.session, participant: OPERATOR, idempotency_key: None }
     }
 
-    async fn ask(&self, request: Request) -> Result<ExitCode> {
+    async fn ask(&self, request: ContextRequest) -> Result<ExitCode> {
         let answer = perform(&*self.store, self.caller(), request).await?;
         self.tell(&answer).await
     }
 
     async fn list(&self) -> Result<ExitCode> {
-        self.ask(Request::ListKeys).await
+        self.ask(ContextRequest::ListKeys).await
     }
 
     /// One value alone can be piped; several have their names with them; without a name it is everything.
@@ -105,10 +106,10 @@ impl Place {
         let wanted = match keys.as_slice() {
             [] => {
                 let heads = self.store.context_keys(&self.session, now_ms()).await?;
-                Request::ReadBatch(heads.into_iter().map(|head| head.key).collect())
+                ContextRequest::ReadBatch(heads.into_iter().map(|head| head.key).collect())
             }
-            [key] => Request::Read(Key::parse(key)?),
-            several => Request::read_batch(several)?,
+            [key] => ContextRequest::Read(ContextKey::parse(key)?),
+            several => ContextRequest::read_batch(several)?,
         };
         self.ask(wanted).await
     }
@@ -126,23 +127,23 @@ impl Place {
             terminal::out(&format!(
                 "{:<24} {:>8} {:>14}  {:>5}  {}",
                 snapshot.label,
-                Cell(many(snapshot.keys, Thing::Key)),
-                Cell(tokens(snapshot.tokens)),
-                Cell(age(snapshot.taken_at_ms)),
+                PaddedCell(many(snapshot.keys, CountedNoun::Key)),
+                PaddedCell(tokens(snapshot.tokens)),
+                PaddedCell(age(snapshot.taken_at_ms)),
                 snapshot.taken_by
             ));
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn show_snapshot(&self, label: &Label) -> Result<ExitCode> {
+    async fn show_snapshot(&self, label: &SnapshotLabel) -> Result<ExitCode> {
         let entries = self.store.snapshot(&self.session, label).await?;
-        self.tell(&Answer::Batch { entries, missing: Vec::new(), denied: Vec::new() }).await
+        self.tell(&ContextAnswer::Batch { entries, missing: Vec::new(), denied: Vec::new() }).await
     }
 
-    async fn restore(&self, label: Label) -> Result<ExitCode> {
-        let changed = change(&*self.store, self.caller(), Change::Restore(label)).await?;
-        self.tell(&Answer::Changed(changed)).await
+    async fn restore(&self, label: SnapshotLabel) -> Result<ExitCode> {
+        let changed = change(&*self.store, self.caller(), ContextChange::Restore(label)).await?;
+        self.tell(&ContextAnswer::Changed(changed)).await
     }
 
     fn out(&self, mut answer: Value) {
@@ -150,28 +151,28 @@ impl Place {
         terminal::out(&answer.to_string());
     }
 
-    async fn tell(&self, answer: &Answer) -> Result<ExitCode> {
+    async fn tell(&self, answer: &ContextAnswer) -> Result<ExitCode> {
         if self.json {
             self.out(answer.to_json());
             return Ok(code(answer));
         }
         match answer {
-            Answer::Keys { heads, .. } => {
+            ContextAnswer::Keys { heads, .. } => {
                 heads.iter().for_each(|head| terminal::out(&line(head)));
                 terminal::note(&self.used(heads));
             }
-            Answer::Value(entry) => {
+            ContextAnswer::Value(entry) => {
                 terminal::note(&described(&entry.head));
                 terminal::out_foreign(&entry.value);
             }
-            Answer::Batch { entries, missing, .. } => {
+            ContextAnswer::Batch { entries, missing, .. } => {
                 entries.iter().for_each(tell_entry);
-                let names: Vec<&str> = missing.iter().map(Key::as_str).collect();
+                let names: Vec<&str> = missing.iter().map(ContextKey::as_str).collect();
                 if !names.is_empty() {
                     terminal::note(&say!("keys-not-there", names = names.join(", ")));
                 }
             }
-            Answer::History { past, .. } => {
+            ContextAnswer::History { past, .. } => {
                 for past in past {
                     terminal::out(&format!("{} {}", past.act.wire(), described(&past.head)));
                     if let Some(value) = &past.value {
@@ -179,12 +180,12 @@ impl Place {
                     }
                 }
             }
-            Answer::Waited(waited) if waited.is_empty() => terminal::note(&say!("context-wait-over")),
-            Answer::Waited(waited) => {
+            ContextAnswer::Waited(waited) if waited.is_empty() => terminal::note(&say!("context-wait-over")),
+            ContextAnswer::Waited(waited) => {
                 waited.written.iter().for_each(|head| terminal::out(&described(head)));
                 waited.deleted.iter().for_each(|key| terminal::out(&say!("key-was-deleted", key)));
             }
-            Answer::Changed(changed) => {
+            ContextAnswer::Changed(changed) => {
                 terminal::note(&told(changed));
                 terminal::note(&self.used(&self.store.context_keys(&self.session, now_ms()).await?));
             }
@@ -192,37 +193,37 @@ impl Place {
         Ok(code(answer))
     }
 
-    fn used(&self, heads: &[Head]) -> String {
+    fn used(&self, heads: &[ValueHead]) -> String {
         let tokens: u64 = heads.iter().map(|head| head.tokens).sum();
-        let keys = many(heads.len() as u64, Thing::Key);
+        let keys = many(heads.len() as u64, CountedNoun::Key);
         let size = say!("tokens-of", tokens, most = TOTAL_TOKENS_MAX);
         say!("context-used", session = self.session, keys, size)
     }
 }
 
 /// A key that was asked for and is not there is a failure also among others.
-fn code(answer: &Answer) -> ExitCode {
+fn code(answer: &ContextAnswer) -> ExitCode {
     match answer {
-        Answer::Batch { missing, .. } if !missing.is_empty() => ExitCode::FAILURE,
+        ContextAnswer::Batch { missing, .. } if !missing.is_empty() => ExitCode::FAILURE,
         // Nothing happened in its time.
-        Answer::Waited(waited) if waited.is_empty() => ExitCode::FAILURE,
+        ContextAnswer::Waited(waited) if waited.is_empty() => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     }
 }
 
-fn line(head: &Head) -> String {
+fn line(head: &ValueHead) -> String {
     format!(
         "{:<24} v{:<3} {:>19}  {:>5}  {}{}",
         head.key.as_str(),
         head.version,
-        Cell(say!("tokens-of", tokens = head.tokens, most = VALUE_TOKENS_MAX)),
-        Cell(age(head.written_at_ms)),
+        PaddedCell(say!("tokens-of", tokens = head.tokens, most = VALUE_TOKENS_MAX)),
+        PaddedCell(age(head.written_at_ms)),
         head.written_by,
         until(head)
     )
 }
 
-fn described(head: &Head) -> String {
+fn described(head: &ValueHead) -> String {
     let (at, by) = (utc(head.written_at_ms), &head.written_by);
     let before = head
         .previous_version
@@ -232,7 +233,7 @@ fn described(head: &Head) -> String {
     format!("{} v{}{before} · {size} · {by} · {at}{}", head.key, head.version, until(head))
 }
 
-fn until(head: &Head) -> String {
+fn until(head: &ValueHead) -> String {
     let until = head
         .expires_at_ms
         .map(|end| format!(" · {}", say!("until-instant", end = utc(end))))
@@ -249,7 +250,7 @@ fn listed(patterns: &[String]) -> String {
     if patterns.is_empty() { say!("nobody-else") } else { patterns.join(", ") }
 }
 
-fn tell_entry(entry: &Entry) {
+fn tell_entry(entry: &ContextEntry) {
     terminal::out(&described(&entry.head));
     terminal::out_foreign(&indented(&entry.value));
 }
@@ -258,20 +259,20 @@ fn indented(value: &str) -> String {
     format!("  {}", value.replace('\n', "\n  "))
 }
 
-fn told(changed: &Changed) -> String {
+fn told(changed: &ChangeResult) -> String {
     match changed {
-        Changed::Written(head) => {
+        ChangeResult::Written(head) => {
             let wrote = say!("context-wrote", entry = described(head));
             match head.warning() {
                 Some(warning) => format!("{wrote}\n{}", say!("warning", text = warning)),
                 None => wrote,
             }
         }
-        Changed::Deleted { key, previous_version } => say!("context-deleted", key, previous_version),
-        Changed::SnapshotTaken(taken) => {
-            say!("snapshot-taken", label = taken.label, keys = many(taken.keys, Thing::Key))
+        ChangeResult::Deleted { key, previous_version } => say!("context-deleted", key, previous_version),
+        ChangeResult::SnapshotTaken(taken) => {
+            say!("snapshot-taken", label = taken.label, keys = many(taken.keys, CountedNoun::Key))
         }
-        Changed::Restored { written, deleted } => say!("context-restored", written, deleted),
+        ChangeResult::Restored { written, deleted } => say!("context-restored", written, deleted),
     }
 }
 

@@ -12,13 +12,13 @@ use posse_runtime::context::now_ms;
 use posse_store::{SpendingGroup, SpendingLine};
 use serde_json::{Value, json};
 
-use crate::args::{CostArgs, CostGroup, Global};
-use crate::columns::Cell;
+use crate::args::{CostArgs, CostGroup, GlobalArgs};
+use crate::columns::PaddedCell;
 use crate::projects::project_of;
-use crate::render::{Thing, many, price, tokens};
+use crate::render::{CountedNoun, many, price, tokens};
 use crate::{setup, terminal};
 
-pub async fn run(global: &Global, args: &CostArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let since_ms = args.since.map_or(0, |span| now_ms().saturating_sub(millis(span)));
     let mut lines = store.spending(group(args.by), since_ms).await?;
@@ -41,14 +41,14 @@ pub async fn run(global: &Global, args: &CostArgs) -> Result<ExitCode> {
         let name = if line.name.is_empty() { say!("cost-no-name") } else { line.name.clone() };
         terminal::out(&format!(
             "{:>12} {:>9} {:>10} {:>14}  {}",
-            Cell(price(&line.total)),
-            Cell(many(line.total.tasks, Thing::Task)),
-            Cell(many(line.total.turns, Thing::Turn)),
-            Cell(tokens(line.total.tokens())),
+            PaddedCell(price(&line.total)),
+            PaddedCell(many(line.total.tasks, CountedNoun::Task)),
+            PaddedCell(many(line.total.turns, CountedNoun::Turn)),
+            PaddedCell(tokens(line.total.tokens())),
             visible(&name)
         ));
     }
-    let tasks = many(total.tasks, Thing::Task);
+    let tasks = many(total.tasks, CountedNoun::Task);
     terminal::note(&say!("tree-total", tasks, tokens = tokens(total.tokens()), price = price(&total)));
     if total.unpriced_tokens > 0 {
         terminal::note(&say!("cost-unpriced", tokens = tokens(total.unpriced_tokens)));

@@ -6,30 +6,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use posse_core::agent::Agent;
-use posse_core::approval::Policy;
-use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, Origin, Scope};
+use posse_core::approval::ApprovalPolicy;
+use posse_core::budget::BudgetCaps;
+use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
 use posse_core::limits::Limits;
-use posse_core::outcome::Status;
-use posse_core::redact::Redactor;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::outcome::OutcomeStatus;
+use posse_core::redact::SecretRedactor;
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_models::scripted::Scripted;
-use posse_runtime::budget::Tariff;
+use posse_models::scripted::ScriptedModel;
+use posse_runtime::budget::ModelTariff;
 use posse_runtime::ports::{
-    BoxFuture, Models, OpenModel, Store, TaskQuery, Tool, ToolInput, ToolOutput, Which,
+    BoxFuture, ModelResolver, OpenModel, Store, TaskFilter, TaskQuery, Tool, ToolInput, ToolOutput,
 };
-use posse_runtime::session::facades::Facades;
+use posse_runtime::session::facades::SessionFacades;
 use posse_store::SqliteStore;
 use serde_json::Value;
 
-use super::drive::{Parts, Room, View, Work};
-use crate::args::Global;
-use crate::servers::Servers;
+use super::drive::{ProgressView, RunParts, RunSession, RunWork};
+use crate::args::GlobalArgs;
+use crate::servers::ServerRegistry;
 use crate::setup::{Setup, name, new_session_id};
 use crate::terminal;
 
@@ -38,7 +38,7 @@ const TASK: &str =
     "Throughput dropped 30 % after a config change on Feb 18. Find out why and get it repaired.";
 const MODEL: &str = "scripted:demo";
 
-pub async fn run(global: &Global) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let state = setup.state.join("demo");
     let store = Arc::new(SqliteStore::open(state.join("posse.db"))?);
@@ -46,17 +46,17 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         terminal::note(&format!("{}\n", say!("demo-banner", state = state.display())));
     }
     let session_id = new_session_id();
-    let room = Room::new(Parts {
-        redactor: Redactor::default(),
-        approvals: Policy::default(),
+    let room = RunSession::new(RunParts {
+        redactor: SecretRedactor::default(),
+        approvals: ApprovalPolicy::default(),
         attended: false,
         verifier: None,
-        facades: Facades::default(),
+        facades: SessionFacades::default(),
         rules: posse_runtime::session::RULES,
         lease_ms: posse_core::lease::SILENCE_MS_MAX,
         worktrees: None,
         apart_from: None,
-        servers: Arc::new(Servers::none()),
+        servers: Arc::new(ServerRegistry::none()),
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),
@@ -85,11 +85,11 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             .map(str::to_owned),
             1,
         ),
-        caps: Caps::default(),
+        caps: BudgetCaps::default(),
         watchers: setup.telemetry.watchers()?,
         json: global.json,
         title: TASK.to_owned(),
-        view: View::Shown,
+        view: ProgressView::Shown,
     })?;
     let orchestrator = Agent {
         limits: Limits { turns_max: 200, ..Limits::default() },
@@ -98,22 +98,22 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let began = Instant::now();
     let agent = Box::new(orchestrator.clone());
     let outcome = room
-        .work(Work::Start { agent, task: TASK.to_owned(), verify: Vec::new(), notes: Vec::new() })
+        .work(RunWork::Start { agent, task: TASK.to_owned(), verify: Vec::new(), notes: Vec::new() })
         .await?;
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }
     let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began).await;
-    if !global.json && outcome.status() == Status::Completed {
+    if !global.json && outcome.status() == OutcomeStatus::Completed {
         terminal::note(&format!("\n{}", say!("demo-end", state = state.display())));
     }
     Ok(code)
 }
 
 /// In a pipe there was no tree to look at, so its last state is said here; the shared context is said to everyone.
-async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<()> {
+async fn summarise(room: &RunSession, store: &dyn Store, session_id: &str) -> Result<()> {
     if room.live.is_none() {
-        let children = Which::ChildrenOf(TaskId::root(session_id));
+        let children = TaskFilter::ChildrenOf(TaskId::root(session_id));
         for row in store.find_tasks(TaskQuery::of(children)).await?.iter().rev() {
             terminal::note(&format!(
                 "{} {:<10} {} · {}",
@@ -136,10 +136,10 @@ fn prompt(who: &str) -> String {
 }
 
 fn definition(who: &str, description: &str, turns: u32, tools: &[&str]) -> Arc<Definition> {
-    let origin = Origin {
+    let origin = DefinitionOrigin {
         path: "demo".to_owned(),
         format: Format::Native,
-        scope: Scope::BuiltIn,
+        scope: DefinitionScope::BuiltIn,
         hash: String::new(),
     };
     let mut definition = Definition::new(name(who), origin, description.to_owned(), prompt(who));
@@ -151,29 +151,29 @@ fn definition(who: &str, description: &str, turns: u32, tools: &[&str]) -> Arc<D
 /// The same script for everyone; the agent's name picks the role.
 struct DemoModels;
 
-impl Models for DemoModels {
+impl ModelResolver for DemoModels {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
-        let model = Scripted::parse(MODEL, SCRIPT, Some(agent.name.as_str()))?;
+        let model = ScriptedModel::parse(MODEL, SCRIPT, Some(agent.name.as_str()))?;
         // A played model costs nothing, and that is known.
         let free = Price { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
-        let tariff = Tariff::new([(MODEL.to_owned(), Some(free))]);
+        let tariff = ModelTariff::new([(MODEL.to_owned(), Some(free))]);
         Ok(OpenModel { model: Arc::new(model), tariff })
     }
 }
 
 /// A service with a configuration that someone changed.
-struct World {
+struct DemoWorld {
     pool: Mutex<u32>,
 }
 
 struct WorldTool {
-    world: Arc<World>,
+    world: Arc<DemoWorld>,
     spec: ToolSpec,
-    answer: fn(&World, &Value) -> Result<String>,
+    answer: fn(&DemoWorld, &Value) -> Result<String>,
 }
 
 fn world() -> Vec<Arc<dyn Tool>> {
-    let world = Arc::new(World { pool: Mutex::new(20) });
+    let world = Arc::new(DemoWorld { pool: Mutex::new(20) });
     let tool = |name: &str, effect, arguments: &[&str], answer| -> Arc<dyn Tool> {
         let properties: serde_json::Map<String, Value> = arguments
             .iter()
@@ -189,10 +189,10 @@ fn world() -> Vec<Arc<dyn Tool>> {
         Arc::new(WorldTool { world: world.clone(), spec, answer })
     };
     vec![
-        tool("search_logs", Effect::Pure, &["query", "since"], search_logs),
-        tool("query_metrics", Effect::Pure, &["metric"], query_metrics),
-        tool("run_staging_command", Effect::Unsafe, &["command"], run_staging_command),
-        tool("update_config", Effect::Idempotent, &["environment", "key", "value"], update_config),
+        tool("search_logs", ToolEffect::Pure, &["query", "since"], search_logs),
+        tool("query_metrics", ToolEffect::Pure, &["metric"], query_metrics),
+        tool("run_staging_command", ToolEffect::Unsafe, &["command"], run_staging_command),
+        tool("update_config", ToolEffect::Idempotent, &["environment", "key", "value"], update_config),
     ]
 }
 
@@ -212,7 +212,7 @@ impl Tool for WorldTool {
     }
 }
 
-impl World {
+impl DemoWorld {
     fn pool(&self) -> std::sync::MutexGuard<'_, u32> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -235,13 +235,13 @@ fn text<'a>(arguments: &'a Value, name: &str) -> &'a str {
     arguments[name].as_str().unwrap_or_default()
 }
 
-fn search_logs(_: &World, arguments: &Value) -> Result<String> {
+fn search_logs(_: &DemoWorld, arguments: &Value) -> Result<String> {
     let hits: Vec<&str> =
         LOG.iter().copied().filter(|line| line.contains(text(arguments, "query"))).collect();
     Ok(if hits.is_empty() { "no lines".to_owned() } else { hits.join("\n") })
 }
 
-fn query_metrics(world: &World, arguments: &Value) -> Result<String> {
+fn query_metrics(world: &DemoWorld, arguments: &Value) -> Result<String> {
     Ok(match text(arguments, "metric") {
         "throughput" => {
             format!("throughput: 1000 requests/s until Feb 18 09:12, {} since", world.throughput())
@@ -253,7 +253,7 @@ fn query_metrics(world: &World, arguments: &Value) -> Result<String> {
     })
 }
 
-fn run_staging_command(world: &World, arguments: &Value) -> Result<String> {
+fn run_staging_command(world: &DemoWorld, arguments: &Value) -> Result<String> {
     Ok(match text(arguments, "command") {
         "show pool.max_connections" => format!("pool.max_connections = {}", *world.pool()),
         "restart service" => "service restarted in 3 s".to_owned(),
@@ -264,7 +264,7 @@ fn run_staging_command(world: &World, arguments: &Value) -> Result<String> {
     })
 }
 
-fn update_config(world: &World, arguments: &Value) -> Result<String> {
+fn update_config(world: &DemoWorld, arguments: &Value) -> Result<String> {
     let value: u32 = text(arguments, "value")
         .parse()
         .map_err(|_| Error::new(ErrorCode::InvalidRequest, say!("demo-not-number")))?;

@@ -3,76 +3,82 @@
 use std::process::ExitCode;
 
 use posse_core::Result;
-use posse_core::approval::Mode;
-use posse_core::board::{OnLimit, Rules};
-use posse_core::grant::Tier;
+use posse_core::approval::ApprovalHandling;
+use posse_core::board::{BoardLimits, OnLimit};
+use posse_core::grant::SandboxTier;
 use posse_core::text::estimate_tokens;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use serde_json::{Value, json};
 
 use crate::agents::load;
-use crate::args::{Global, How};
-use crate::columns::Cell;
+use crate::args::{GlobalArgs, RunOptions};
+use crate::columns::PaddedCell;
 use crate::models::{self, KNOWN, process_env};
-use crate::render::{Thing, many};
+use crate::render::{CountedNoun, many};
 use crate::retention::{REPORT, RetentionCaps};
-use crate::servers::{Servers, Wanted};
+use crate::servers::{ServerFilter, ServerRegistry};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::{sizes, spans, terminal};
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+enum CheckMark {
     Fine,
     Info,
     Trouble,
 }
 
-struct Finding {
+struct DoctorFinding {
     topic: &'static str,
-    mark: Mark,
+    mark: CheckMark,
     text: String,
 }
 
-pub async fn run(global: &Global) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     let findings = examine(global).await;
     for finding in &findings {
         if global.json {
             terminal::out(&finding.json().to_string());
         } else {
             let mark = match finding.mark {
-                Mark::Fine => "✓",
-                Mark::Info => "·",
-                Mark::Trouble => "✗",
+                CheckMark::Fine => "✓",
+                CheckMark::Info => "·",
+                CheckMark::Trouble => "✗",
             };
-            terminal::out_foreign(&format!("{mark} {:<14} {}", Cell(topic(finding.topic)), finding.text));
+            terminal::out_foreign(&format!(
+                "{mark} {:<14} {}",
+                PaddedCell(topic(finding.topic)),
+                finding.text
+            ));
         }
     }
-    let trouble = findings.iter().any(|finding| finding.mark == Mark::Trouble);
+    let trouble = findings.iter().any(|finding| finding.mark == CheckMark::Trouble);
     Ok(if trouble { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn examine(global: &Global) -> Vec<Finding> {
-    let mut findings = vec![Finding::new("version", Mark::Info, env!("CARGO_PKG_VERSION"))];
+async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
+    let mut findings = vec![DoctorFinding::new("version", CheckMark::Info, env!("CARGO_PKG_VERSION"))];
     let setup = match Setup::load(global) {
         Ok(setup) => setup,
         Err(e) => {
-            findings.push(Finding::error("configuration", &e));
+            findings.push(DoctorFinding::error("configuration", &e));
             return findings;
         }
     };
     findings.push(configuration(&setup));
     findings.extend(keys(&setup));
     findings.push(match models::default_model(&setup.config, None, process_env) {
-        Ok(model) => Finding::new("model", Mark::Fine, model),
-        Err(e) => {
-            Finding::new("model", Mark::Info, format!("{} · {}", e.message(), e.advice().unwrap_or_default()))
-        }
+        Ok(model) => DoctorFinding::new("model", CheckMark::Fine, model),
+        Err(e) => DoctorFinding::new(
+            "model",
+            CheckMark::Info,
+            format!("{} · {}", e.message(), e.advice().unwrap_or_default()),
+        ),
     });
     let watched = setup.telemetry.places().into_iter();
-    findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
+    findings.extend(watched.map(|(topic, place)| DoctorFinding::new(topic, CheckMark::Info, place)));
     findings.push(confinement(&setup));
-    findings.extend(setup.ignored_top().map(|text| Finding::new("confinement", Mark::Info, text)));
+    findings.extend(setup.ignored_top().map(|text| DoctorFinding::new("confinement", CheckMark::Info, text)));
     findings.push(approvals(&setup));
     findings.extend(tools(&setup));
     findings.push(delegation(&setup));
@@ -84,17 +90,17 @@ async fn examine(global: &Global) -> Vec<Finding> {
     findings
 }
 
-fn configuration(setup: &Setup) -> Finding {
+fn configuration(setup: &Setup) -> DoctorFinding {
     let files: Vec<String> = setup.config.files.iter().map(|path| path.display().to_string()).collect();
     let user = user_config_dir().map(|dir| dir.join("config.toml").display().to_string()).unwrap_or_default();
     match files.as_slice() {
-        [] => Finding::new("configuration", Mark::Info, say!("doctor-no-configuration", user)),
-        files => Finding::new("configuration", Mark::Fine, files.join(", ")),
+        [] => DoctorFinding::new("configuration", CheckMark::Info, say!("doctor-no-configuration", user)),
+        files => DoctorFinding::new("configuration", CheckMark::Fine, files.join(", ")),
     }
 }
 
 /// Which keys are seen; never what they are.
-fn keys(setup: &Setup) -> Vec<Finding> {
+fn keys(setup: &Setup) -> Vec<DoctorFinding> {
     let mut names: Vec<String> =
         KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
     names.extend(setup.config.providers.values().filter_map(|provider| provider.key_variable()));
@@ -108,23 +114,26 @@ fn keys(setup: &Setup) -> Vec<Finding> {
         .filter_map(|name| Some(format!("{name}={}", process_env(name)?)));
     let mut urls: Vec<String> = urls.collect();
     urls.dedup();
-    let mut findings =
-        vec![Finding::new("keys", if seen.is_empty() { Mark::Info } else { Mark::Fine }, text)];
-    findings.extend(urls.into_iter().map(|url| Finding::new("base URL", Mark::Info, url)));
+    let mut findings = vec![DoctorFinding::new(
+        "keys",
+        if seen.is_empty() { CheckMark::Info } else { CheckMark::Fine },
+        text,
+    )];
+    findings.extend(urls.into_iter().map(|url| DoctorFinding::new("base URL", CheckMark::Info, url)));
     findings
 }
 
 /// Which tier is in force. That commands are refused is a state in which nothing is broken but they do not run.
-fn confinement(setup: &Setup) -> Finding {
+fn confinement(setup: &Setup) -> DoctorFinding {
     let tier = setup.sandbox.tier();
     let mark = match &tier {
-        Ok(Tier::None) => Mark::Info,
-        Ok(Tier::Kernel | Tier::Namespaces) => Mark::Fine,
-        Err(_) => Mark::Trouble,
+        Ok(SandboxTier::None) => CheckMark::Info,
+        Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => CheckMark::Fine,
+        Err(_) => CheckMark::Trouble,
     };
     let more = match &tier {
-        Ok(Tier::None) => " (`sandbox.tier` is `off`)".to_owned(),
-        Ok(Tier::Kernel | Tier::Namespaces) => format!(" · network: {}", setup.network()),
+        Ok(SandboxTier::None) => " (`sandbox.tier` is `off`)".to_owned(),
+        Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => format!(" · network: {}", setup.network()),
         Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
     };
     let mut text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
@@ -133,42 +142,43 @@ fn confinement(setup: &Setup) -> Finding {
         let names = opened.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         text.push_str(&say!("doctor-unprotected", names));
     }
-    Finding::new("confinement", mark, text)
+    DoctorFinding::new("confinement", mark, text)
 }
 
 /// What happens with calls that somebody has to be asked about.
-fn approvals(setup: &Setup) -> Finding {
+fn approvals(setup: &Setup) -> DoctorFinding {
     let attended = terminal::is_attended();
-    let policy = setup.tools().and_then(|found| setup.approvals(&How::default(), attended, &found));
+    let policy = setup.tools().and_then(|found| setup.approvals(&RunOptions::default(), attended, &found));
     let policy = match policy {
         Ok(policy) => policy,
-        Err(e) => return Finding::error("approvals", &e),
+        Err(e) => return DoctorFinding::error("approvals", &e),
     };
     let who = match policy.mode {
-        Mode::Ask => {
+        ApprovalHandling::Ask => {
             let default = policy.on_deadline.wire();
             format!("you are asked; {default} after {} s without an answer", policy.deadline_ms / 1000)
         }
-        Mode::Deny => "nobody is asked: refused".to_owned(),
-        Mode::AllowListed => {
+        ApprovalHandling::Deny => "nobody is asked: refused".to_owned(),
+        ApprovalHandling::AllowListed => {
             "nobody is asked: what `approvals.allow` lists is done, all else is refused".to_owned()
         }
-        Mode::Unattended => "nobody sits here: refused; at a terminal you are asked".to_owned(),
+        ApprovalHandling::Unattended => "nobody sits here: refused; at a terminal you are asked".to_owned(),
     };
     let asked = match setup.config.approvals.ask.as_slice() {
         [] => "what agents' files ask about".to_owned(),
         ask => ask.join(", "),
     };
-    Finding::new("approvals", Mark::Info, format!("{asked} · {who}"))
+    DoctorFinding::new("approvals", CheckMark::Info, format!("{asked} · {who}"))
 }
 
-fn tools(setup: &Setup) -> Vec<Finding> {
+fn tools(setup: &Setup) -> Vec<DoctorFinding> {
     let found = match setup.tools() {
         Ok(found) => found,
-        Err(e) => return vec![Finding::error("tools", &e)],
+        Err(e) => return vec![DoctorFinding::error("tools", &e)],
     };
-    let mut findings: Vec<Finding> = found.problems.iter().map(|e| Finding::error("tools", e)).collect();
-    match setup.grant(&How::default(), &found) {
+    let mut findings: Vec<DoctorFinding> =
+        found.problems.iter().map(|e| DoctorFinding::error("tools", e)).collect();
+    match setup.grant(&RunOptions::default(), &found) {
         Ok(grant) => {
             let granted: Vec<&str> = grant.tools().collect();
             let asked: Vec<&str> = found
@@ -182,34 +192,41 @@ fn tools(setup: &Setup) -> Vec<Finding> {
             } else {
                 format!(" · {}", say!("doctor-only-with-allow", names = asked.join(", ")))
             };
-            findings.push(Finding::new("tools", Mark::Fine, format!("{}{more}", granted.join(", "))));
+            findings.push(DoctorFinding::new(
+                "tools",
+                CheckMark::Fine,
+                format!("{}{more}", granted.join(", ")),
+            ));
         }
-        Err(e) => findings.push(Finding::error("tools", &e)),
+        Err(e) => findings.push(DoctorFinding::error("tools", &e)),
     }
     findings
 }
 
 /// Reports the depth of delegation and the limits on tasks.
-fn delegation(setup: &Setup) -> Finding {
-    let Rules { running_max, open_max, on_limit } = setup.rules();
+fn delegation(setup: &Setup) -> DoctorFinding {
+    let BoardLimits { running_max, open_max, on_limit } = setup.rules();
     let beyond = match on_limit {
         OnLimit::Reject => say!("doctor-limit-rejects"),
         OnLimit::Queue => say!("doctor-limit-queues"),
     };
     let text = say!("doctor-delegation", depth = setup.max_depth(), running_max, open_max, beyond);
-    Finding::new("delegation", Mark::Info, text)
+    DoctorFinding::new("delegation", CheckMark::Info, text)
 }
 
 /// Each MCP server with its state and how it is held; nobody is started.
-fn servers(setup: &Setup) -> Vec<Finding> {
-    let servers = Servers::load(setup, Wanted::All);
-    let of_servers = servers.all().iter().map(|named| Finding::new("MCP servers", Mark::Info, named.line()));
-    let problems =
-        servers.problems().iter().map(|e| Finding::new("MCP servers", Mark::Info, e.message().to_string()));
+fn servers(setup: &Setup) -> Vec<DoctorFinding> {
+    let servers = ServerRegistry::load(setup, ServerFilter::All);
+    let of_servers =
+        servers.all().iter().map(|named| DoctorFinding::new("MCP servers", CheckMark::Info, named.line()));
+    let problems = servers
+        .problems()
+        .iter()
+        .map(|e| DoctorFinding::new("MCP servers", CheckMark::Info, e.message().to_string()));
     of_servers.chain(problems).collect()
 }
 
-fn agents(setup: &Setup) -> Finding {
+fn agents(setup: &Setup) -> DoctorFinding {
     let snapshot = load(setup.places(), setup.trust(false)).snapshot();
     let (usable, all) = (snapshot.agents().count(), snapshot.entries().len());
     let untrusted = snapshot.untrusted().count();
@@ -217,38 +234,42 @@ fn agents(setup: &Setup) -> Finding {
     parts.extend((untrusted > 0).then(|| say!("doctor-not-trusted", untrusted)));
     parts.push(say!("doctor-agents-check"));
     let text = parts.join(" · ");
-    Finding::new("agents", if usable == all { Mark::Fine } else { Mark::Info }, text)
+    DoctorFinding::new("agents", if usable == all { CheckMark::Fine } else { CheckMark::Info }, text)
 }
 
 /// What every request of an orchestrator carries along, in tokens, before a word was said.
-fn prompts(setup: &Setup) -> Finding {
+fn prompts(setup: &Setup) -> DoctorFinding {
     let facades = match setup.facades() {
         Ok(facades) => facades,
-        Err(e) => return Finding::error("prompt tokens", &e),
+        Err(e) => return DoctorFinding::error("prompt tokens", &e),
     };
     let mut costs = vec![("prompt".to_owned(), estimate_tokens(ORCHESTRATOR))];
-    costs.extend(facades.costs(&*setup.agents(&How::default())));
+    costs.extend(facades.costs(&*setup.agents(&RunOptions::default())));
     let total: u64 = costs.iter().map(|(_, tokens)| tokens).sum();
     let parts: Vec<String> = costs.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
-    Finding::new("prompt tokens", Mark::Info, say!("doctor-to-delegate", parts = parts.join(", "), total))
+    DoctorFinding::new(
+        "prompt tokens",
+        CheckMark::Info,
+        say!("doctor-to-delegate", parts = parts.join(", "), total),
+    )
 }
 
-async fn store(setup: &Setup) -> Finding {
+async fn store(setup: &Setup) -> DoctorFinding {
     let examined = async {
         let store = setup.store()?;
         store.integrity().await?;
-        let tasks = many(store.count().await?, Thing::Task);
+        let tasks = many(store.count().await?, CountedNoun::Task);
         let size = sizes::in_words(store.size().await?.file_bytes);
         Ok(say!("doctor-store", path = store.path().display(), tasks, size))
     };
     match examined.await {
-        Ok(text) => Finding::new("store", Mark::Fine, text),
-        Err(e) => Finding::error("store", &e),
+        Ok(text) => DoctorFinding::new("store", CheckMark::Fine, text),
+        Err(e) => DoctorFinding::error("store", &e),
     }
 }
 
 /// How long tasks stay, and what the last `posse gc` deleted.
-fn retention(setup: &Setup) -> Finding {
+fn retention(setup: &Setup) -> DoctorFinding {
     let caps = RetentionCaps::of(&setup.config.store);
     let mut parts = Vec::new();
     parts.extend(caps.age_ms.map(|age| say!("doctor-retention-age", age = spans::in_words(age / 1000))));
@@ -260,10 +281,10 @@ fn retention(setup: &Setup) -> Finding {
     let report: Value = serde_json::from_slice(&report).unwrap_or_default();
     if let (Some(at_ms), Some(tasks)) = (report["at_ms"].as_u64(), report["tasks"].as_u64()) {
         let seconds = now_ms().saturating_sub(at_ms) / 1000;
-        let (age, tasks) = (spans::in_words(seconds), many(tasks, Thing::Task));
+        let (age, tasks) = (spans::in_words(seconds), many(tasks, CountedNoun::Task));
         parts.push(say!("doctor-retention-last", age, tasks));
     }
-    Finding::new("retention", Mark::Info, parts.join(" · "))
+    DoctorFinding::new("retention", CheckMark::Info, parts.join(" · "))
 }
 
 /// For people; programs get the topic itself.
@@ -288,17 +309,17 @@ fn topic(topic: &str) -> String {
     }
 }
 
-impl Finding {
-    fn new(topic: &'static str, mark: Mark, text: impl Into<String>) -> Self {
+impl DoctorFinding {
+    fn new(topic: &'static str, mark: CheckMark, text: impl Into<String>) -> Self {
         Self { topic, mark, text: text.into() }
     }
 
     fn error(topic: &'static str, e: &posse_core::Error) -> Self {
         let hint = e.advice().map(|hint| format!(" · {hint}")).unwrap_or_default();
-        Self::new(topic, Mark::Trouble, format!("{}{hint}", e.message()))
+        Self::new(topic, CheckMark::Trouble, format!("{}{hint}", e.message()))
     }
 
     fn json(&self) -> Value {
-        json!({ "topic": self.topic, "ok": self.mark != Mark::Trouble, "text": self.text })
+        json!({ "topic": self.topic, "ok": self.mark != CheckMark::Trouble, "text": self.text })
     }
 }

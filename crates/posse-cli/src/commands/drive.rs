@@ -5,95 +5,95 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
-use posse_core::approval::{Mode, Policy};
-use posse_core::board::Rules;
-use posse_core::budget::Caps;
+use posse_core::approval::{ApprovalHandling, ApprovalPolicy};
+use posse_core::board::BoardLimits;
+use posse_core::budget::BudgetCaps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::message::Block;
-use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
-use posse_core::redact::Redactor;
+use posse_core::outcome::{InDoubtCall, Outcome, OutcomeStatus, StopReason};
+use posse_core::redact::SecretRedactor;
 use posse_core::text::{head_and_tail, visible};
 use posse_core::usage::{SpendingTotal, dollars};
-use posse_core::verify::Evidence;
+use posse_core::verify::VerifyEvidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::driver::{Onward, Stop};
+use posse_runtime::driver::{ResumeMode, StopTokens};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier, Worktrees};
-use posse_runtime::session::facades::Facades;
+use posse_runtime::ports::{AgentLookup, ModelResolver, Observer, Store, Tool, Verifier, WorktreeSource};
+use posse_runtime::session::facades::SessionFacades;
 use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind};
 
-use super::refusals::Operator;
-use crate::desk::Desk;
+use super::refusals::OperatorGrant;
+use crate::desk::ApprovalPrompt;
 use crate::edits::{self, EditSpan, EditedFile};
 use crate::envelope::envelope;
-use crate::render::{self, Live, Thing, file, many, tokens, with_subagents};
-use crate::servers::Servers;
-use crate::terminal::Delivery;
-use crate::worktrees::Apart;
+use crate::render::{self, CountedNoun, LiveTree, file, many, tokens, with_subagents};
+use crate::servers::ServerRegistry;
+use crate::terminal::OutputDelivery;
+use crate::worktrees::WorktreeProvider;
 use crate::{owner, signals, terminal};
 
-pub struct Room {
+pub struct RunSession {
     pub session: Arc<Session>,
-    pub models: Arc<dyn Models>,
-    agents: Arc<dyn Agents>,
-    pub live: Option<Arc<Live>>,
+    pub models: Arc<dyn ModelResolver>,
+    agents: Arc<dyn AgentLookup>,
+    pub live: Option<Arc<LiveTree>>,
     pub json: bool,
-    operator: Operator,
-    stop: Stop,
+    operator: OperatorGrant,
+    stop: StopTokens,
     /// Asks the person at the terminal.
-    desk: Option<Desk>,
-    servers: Arc<Servers>,
-    worktrees: Option<Arc<Apart>>,
+    desk: Option<ApprovalPrompt>,
+    servers: Arc<ServerRegistry>,
+    worktrees: Option<Arc<WorktreeProvider>>,
     store: Arc<dyn Store>,
 }
 
-pub struct Parts {
-    pub approvals: Policy,
+pub struct RunParts {
+    pub approvals: ApprovalPolicy,
     /// Somebody sits at the terminal.
     pub attended: bool,
     pub session_id: String,
     pub workspace: String,
     pub store: Arc<dyn Store>,
-    pub models: Arc<dyn Models>,
+    pub models: Arc<dyn ModelResolver>,
     pub tools: Vec<Arc<dyn Tool>>,
-    pub agents: Arc<dyn Agents>,
+    pub agents: Arc<dyn AgentLookup>,
     pub grant: Grant,
     /// `--read-only` was said.
     pub read_only: bool,
     /// Tools that the configuration denies.
     pub denied: Vec<String>,
-    pub caps: Caps,
+    pub caps: BudgetCaps,
     /// Who watches besides the person at the terminal.
     pub watchers: Vec<Arc<dyn Observer>>,
     pub json: bool,
     pub title: String,
-    pub view: View,
+    pub view: ProgressView,
     pub verifier: Option<Arc<dyn Verifier>>,
-    pub redactor: Redactor,
-    pub facades: Facades,
-    pub rules: Rules,
+    pub redactor: SecretRedactor,
+    pub facades: SessionFacades,
+    pub rules: BoardLimits,
     pub lease_ms: u64,
-    pub worktrees: Option<Arc<Apart>>,
+    pub worktrees: Option<Arc<WorktreeProvider>>,
     pub apart_from: Option<String>,
-    pub servers: Arc<Servers>,
+    pub servers: Arc<ServerRegistry>,
 }
 
 /// Whether what happens is shown while it happens.
 #[derive(Clone, Copy)]
-pub enum View {
+pub enum ProgressView {
     Shown,
     Silent,
 }
 
 /// What to do in a room.
-pub enum Work {
+pub enum RunWork {
     Start {
         agent: Box<Agent>,
         task: String,
@@ -108,30 +108,30 @@ pub enum Work {
     },
     GoOn {
         id: TaskId,
-        onward: Onward,
+        onward: ResumeMode,
     },
 }
 
-impl Room {
-    pub fn new(parts: Parts) -> Result<Self> {
+impl RunSession {
+    pub fn new(parts: RunParts) -> Result<Self> {
         let (observers, live) = match parts.view {
-            View::Shown => {
+            ProgressView::Shown => {
                 let (observer, live) = render::observer(parts.json, &parts.title);
                 (vec![observer], live)
             }
-            View::Silent => (Vec::new(), None),
+            ProgressView::Silent => (Vec::new(), None),
         };
-        let (desk, asked) = match parts.attended && parts.approvals.mode == Mode::Ask {
+        let (desk, asked) = match parts.attended && parts.approvals.mode == ApprovalHandling::Ask {
             true => {
-                let (desk, asked) = Desk::new(parts.store.clone());
+                let (desk, asked) = ApprovalPrompt::new(parts.store.clone());
                 (Some(desk), vec![asked as Arc<dyn Observer>])
             }
             false => (None, Vec::new()),
         };
-        let (stop, store) = (Stop::default(), parts.store.clone());
+        let (stop, store) = (StopTokens::default(), parts.store.clone());
         let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
         let (read_only, denied) = (parts.read_only, parts.denied);
-        let operator = Operator { grant: parts.grant.clone(), effects, read_only, denied };
+        let operator = OperatorGrant { grant: parts.grant.clone(), effects, read_only, denied };
         let session = Session::new(SessionConfig {
             id: parts.session_id,
             owner: owner::owner(),
@@ -152,7 +152,7 @@ impl Room {
             verifier: parts.verifier,
             facades: parts.facades,
             lease_ms: parts.lease_ms,
-            worktrees: parts.worktrees.clone().map(|apart| apart as Arc<dyn Worktrees>),
+            worktrees: parts.worktrees.clone().map(|apart| apart as Arc<dyn WorktreeSource>),
             apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
@@ -162,21 +162,21 @@ impl Room {
 
     /// Works to the end, or until the person has had enough. SIGTERM and SIGHUP leave the task as `kill -9` does: everything that
     /// was written stays, nothing is written any more, and the error says how to continue.
-    pub async fn work(&self, work: Work) -> Result<Arc<Outcome>> {
+    pub async fn work(&self, work: RunWork) -> Result<Arc<Outcome>> {
         let task = match &work {
-            Work::Start { .. } | Work::Deliver { .. } => TaskId::root(self.session.id()),
-            Work::GoOn { id, .. } => id.clone(),
+            RunWork::Start { .. } | RunWork::Deliver { .. } => TaskId::root(self.session.id()),
+            RunWork::GoOn { id, .. } => id.clone(),
         };
         let working = async {
             match work {
-                Work::Start { agent, task, verify, notes } => {
+                RunWork::Start { agent, task, verify, notes } => {
                     self.session.run(*agent, task, verify, notes).await
                 }
-                Work::Deliver { agent, task, delivery } => {
+                RunWork::Deliver { agent, task, delivery } => {
                     let (verify, notes) = (Vec::new(), Vec::new());
                     self.session.run_to_deliver(*agent, task, verify, notes, Some(delivery)).await
                 }
-                Work::GoOn { id, onward } => self.session.resume(id, onward).await,
+                RunWork::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
         };
         let ticking = async {
@@ -253,7 +253,7 @@ impl Room {
         }
         self.remark(id, agent, outcome, began).await;
         let delivery = match outcome.text.trim_end() {
-            "" => Delivery::Done,
+            "" => OutputDelivery::Done,
             text => terminal::deliver(text),
         };
         tell_edits(id, &edits);
@@ -262,8 +262,8 @@ impl Room {
             terminal::note(&say!("changes-kept-apart", task));
         }
         match delivery {
-            Delivery::Done => super::exit_code(outcome.status()),
-            Delivery::Failed => ExitCode::FAILURE,
+            OutputDelivery::Done => super::exit_code(outcome.status()),
+            OutputDelivery::Failed => ExitCode::FAILURE,
         }
     }
 
@@ -359,7 +359,7 @@ impl Room {
         for left in self.session.left_running() {
             terminal::note(&say!("goes-on-with-worker", left));
         }
-        if outcome.status() != Status::Completed {
+        if outcome.status() != OutcomeStatus::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));
         }
         let stopped = self.stopped_with(id, outcome).await;
@@ -382,7 +382,7 @@ impl Room {
         for line in self.operator.explain(agent, &outcome.refused_tools) {
             terminal::note(&line);
         }
-        for Doubt { key, tool, about } in &outcome.in_doubt {
+        for InDoubtCall { key, tool, about } in &outcome.in_doubt {
             let call = format!("{tool} {about}");
             terminal::note(&say!("in-doubt-call", call = visible(call.trim_end()), key));
         }
@@ -395,8 +395,8 @@ impl Room {
         format!(
             "{id} · {} · {} · {} · {}{cost}{}",
             outcome.status().wire(),
-            many(outcome.turns, Thing::Turn),
-            many(outcome.tool_calls, Thing::Tool),
+            many(outcome.turns, CountedNoun::Turn),
+            many(outcome.tool_calls, CountedNoun::Tool),
             tokens(outcome.usage.total()),
             with_subagents(tree)
         )
@@ -411,7 +411,7 @@ fn tell_edits(id: &TaskId, edits: &[EditedFile]) {
     if edits.is_empty() {
         return;
     }
-    terminal::note(&say!("files-changed", files = many(edits.len() as u64, Thing::File), task = id));
+    terminal::note(&say!("files-changed", files = many(edits.len() as u64, CountedNoun::File), task = id));
     for EditedFile { change, gap, .. } in edits.iter().take(EDITS_SHOWN) {
         let gap = gap.map(|gap| format!(" · {}", gap.text())).unwrap_or_default();
         terminal::note(&format!("  {}{gap}", file(change, terminal::colours())));
@@ -422,7 +422,7 @@ fn tell_edits(id: &TaskId, edits: &[EditedFile]) {
 }
 
 /// A command that should have passed, with what it printed.
-fn failure(found: &Evidence) -> String {
+fn failure(found: &VerifyEvidence) -> String {
     const SHOWN: usize = 2_000;
     let output = head_and_tail(found.output.trim_end(), SHOWN);
     let failed = say!("verify-failed", command = found.command, ending = found.ending());

@@ -9,15 +9,15 @@ use std::process::ExitCode;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{Store, TaskFilter, TaskQuery, TaskRow};
 use posse_telemetry::transcript;
 
 use super::tasks::{find, status};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::setup::Setup;
-use crate::terminal::{self, Delivery};
+use crate::terminal::{self, OutputDelivery};
 
-pub async fn run(global: &Global, wanted: &str, out: Option<&Path>, tree: bool) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, wanted: &str, out: Option<&Path>, tree: bool) -> Result<ExitCode> {
     let store = Setup::load(global)?.store()?;
     let task = find(&*store, wanted).await?;
     let tasks = if tree { with_descendants(&*store, task).await? } else { vec![task] };
@@ -29,8 +29,8 @@ pub async fn run(global: &Global, wanted: &str, out: Option<&Path>, tree: bool) 
     }
     let Some(path) = out else {
         return Ok(match terminal::deliver(text.trim_end()) {
-            Delivery::Done => ExitCode::SUCCESS,
-            Delivery::Failed => ExitCode::FAILURE,
+            OutputDelivery::Done => ExitCode::SUCCESS,
+            OutputDelivery::Failed => ExitCode::FAILURE,
         });
     };
     write(path, &text)?;
@@ -44,7 +44,7 @@ async fn with_descendants(store: &dyn Store, task: TaskRow) -> Result<Vec<TaskRo
     let mut open = vec![task];
     while let Some(next) = open.pop() {
         // Newest first, so that the oldest is taken next.
-        open.extend(store.find_tasks(TaskQuery::of(Which::ChildrenOf(next.id.clone()))).await?);
+        open.extend(store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(next.id.clone()))).await?);
         found.push(next);
     }
     Ok(found)

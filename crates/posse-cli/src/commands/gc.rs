@@ -11,12 +11,12 @@ use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow};
 use posse_store::{RewriteConsent, SpaceReturn, SqliteStore, TaskTree};
-use posse_tools::worktree::Worktrees;
+use posse_tools::worktree::GitWorktrees;
 use serde_json::{Value, json};
 
 use super::tasks::{age, find};
-use crate::args::{GcArgs, Global};
-use crate::render::{Thing, many};
+use crate::args::{GcArgs, GlobalArgs};
+use crate::render::{CountedNoun, many};
 use crate::retention::{KeepReason, REPORT, RetentionCaps, TreeState, millis, obstacle};
 use crate::setup::Setup;
 use crate::worktrees::trees;
@@ -28,7 +28,7 @@ const REWRITE_BYTES_MAX: u64 = 64 << 20;
 /// Ids that are named for one reason.
 const NAMED_MAX: usize = 5;
 
-pub async fn run(global: &Global, args: &GcArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: &GcArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let caps = match args.older_than {
         Some(span) => RetentionCaps { age_ms: Some(millis(span)), bytes: None },
@@ -44,7 +44,7 @@ pub async fn run(global: &Global, args: &GcArgs) -> Result<ExitCode> {
 }
 
 /// Deletes the trees of these tasks. `force` also takes what would be kept, except tasks that a process drives.
-pub async fn delete(global: &Global, wanted: &[String], force: bool) -> Result<ExitCode> {
+pub async fn delete(global: &GlobalArgs, wanted: &[String], force: bool) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let mut sweep = Sweep::new(&setup, false, global.json).await?;
     let mut named = Vec::new();
@@ -63,7 +63,7 @@ pub async fn delete(global: &Global, wanted: &[String], force: bool) -> Result<E
 /// One pass over the trees of a store.
 struct Sweep {
     store: Arc<SqliteStore>,
-    worktrees: Worktrees,
+    worktrees: GitWorktrees,
     trees: Vec<TaskTree>,
     /// Tasks that have not ended.
     running: Vec<TaskRow>,
@@ -163,7 +163,7 @@ impl Sweep {
         if self.json {
             terminal::out(&json!({ "type": "deleted", "task_id": root.as_str(), "tasks": tasks.len(), "bytes": bytes, "dry_run": self.dry_run }).to_string());
         } else if self.dry_run {
-            let count = many(tasks.len() as u64, Thing::Task);
+            let count = many(tasks.len() as u64, CountedNoun::Task);
             terminal::out(&format!(
                 "{root:<14} {count:>10} {:>10} {:>6}",
                 sizes::in_words(bytes),
@@ -242,7 +242,7 @@ impl Sweep {
 
     fn summary(&self, file_bytes: u64) -> String {
         let Deleted { trees, tasks, bytes } = self.deleted;
-        let (trees, tasks) = (many(trees, Thing::Tree), many(tasks, Thing::Task));
+        let (trees, tasks) = (many(trees, CountedNoun::Tree), many(tasks, CountedNoun::Task));
         let (size, now) = (sizes::in_words(bytes), sizes::in_words(file_bytes));
         match self.dry_run {
             true => say!("gc-would-delete", trees, tasks, size, now),

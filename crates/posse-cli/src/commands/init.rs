@@ -8,7 +8,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use serde_json::json;
 
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::config::PROJECT_FILE;
 use crate::terminal;
 
@@ -18,7 +18,7 @@ const FILES: &[(&str, &str, &str)] = &[
     (".posse/agents/reviewer.md", include_str!("../../templates/reviewer.md"), "agent"),
 ];
 
-pub fn run(global: &Global) -> Result<ExitCode> {
+pub fn run(global: &GlobalArgs) -> Result<ExitCode> {
     for (path, text, purpose) in FILES {
         let path = Path::new(path);
         let outcome = match write_new(path, text) {

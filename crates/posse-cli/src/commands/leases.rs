@@ -12,11 +12,11 @@ use posse_runtime::ports::{Store, TaskRow};
 use serde_json::json;
 
 use super::tasks::{age, find};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::setup::Setup;
 use crate::{owner, terminal};
 
-pub async fn list(global: &Global) -> Result<ExitCode> {
+pub async fn list(global: &GlobalArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let held = store.leases().await?;
@@ -25,7 +25,7 @@ pub async fn list(global: &Global) -> Result<ExitCode> {
     }
     for lease in held {
         let row = store.task(&lease.task).await?;
-        let standing = Standing::of(&lease, &row, setup.lease_ms());
+        let standing = LeaseStanding::of(&lease, &row, setup.lease_ms());
         if global.json {
             terminal::out(&lease_json(&lease, &row, standing, setup.lease_ms()).to_string());
         } else {
@@ -44,7 +44,7 @@ pub async fn list(global: &Global) -> Result<ExitCode> {
 }
 
 /// Takes a lease away from a holder that is gone, or from any with `force`.
-pub async fn release(global: &Global, wanted: &str, force: bool) -> Result<ExitCode> {
+pub async fn release(global: &GlobalArgs, wanted: &str, force: bool) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
@@ -54,7 +54,7 @@ pub async fn release(global: &Global, wanted: &str, force: bool) -> Result<ExitC
             .hint(say!("lease-not-held-hint")));
     };
     let paths = visible(&lease.places.paths.join(", ")).into_owned();
-    if Standing::of(&lease, &row, setup.lease_ms()) == Standing::Held {
+    if LeaseStanding::of(&lease, &row, setup.lease_ms()) == LeaseStanding::Held {
         if !force {
             let text = say!("lease-in-use", task = row.id, process = owner::pid(&row), paths);
             return Err(Error::new(ErrorCode::LeaseHeld, text).hint(say!("lease-in-use-hint", task = row.id)));
@@ -68,32 +68,32 @@ pub async fn release(global: &Global, wanted: &str, force: bool) -> Result<ExitC
 
 /// What whoever wants the same places would find.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum LeaseStanding {
     Held,
     /// Its process is there and says nothing.
     Expired,
     Dead,
 }
 
-impl Standing {
+impl LeaseStanding {
     fn of(lease: &Lease, row: &TaskRow, lease_ms: u64) -> Self {
         match owner::lives(row) {
-            false => Standing::Dead,
-            true if lease.is_expired(now_ms(), lease_ms) => Standing::Expired,
-            true => Standing::Held,
+            false => LeaseStanding::Dead,
+            true if lease.is_expired(now_ms(), lease_ms) => LeaseStanding::Expired,
+            true => LeaseStanding::Held,
         }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Standing::Held => "held",
-            Standing::Expired => "expired",
-            Standing::Dead => "dead",
+            LeaseStanding::Held => "held",
+            LeaseStanding::Expired => "expired",
+            LeaseStanding::Dead => "dead",
         }
     }
 }
 
-fn lease_json(lease: &Lease, row: &TaskRow, standing: Standing, lease_ms: u64) -> serde_json::Value {
+fn lease_json(lease: &Lease, row: &TaskRow, standing: LeaseStanding, lease_ms: u64) -> serde_json::Value {
     json!({
         "task_id": lease.task.as_str(),
         "agent": row.agent,

@@ -16,32 +16,35 @@ use posse_core::agent::Agent;
 use posse_core::context::SessionState;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::server::http::{self, Guard};
-use posse_mcp::server::{Door, Entrance, Hosts, Offer, Serving, TaskReach, Transcripts, Wire, converse};
+use posse_mcp::server::http::{self, RequestGuard};
+use posse_mcp::server::{
+    ConnectedHosts, HostTool, HostWire, McpServer, ServerParts, SessionSlot, TaskReach, TranscriptSource,
+    converse,
+};
 use posse_messages::{localized, say};
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store};
-use posse_runtime::session::Hosted;
-use posse_runtime::session::facades::{Facade, Facades};
+use posse_runtime::ports::{AgentLookup, BoxFuture, ContextStore, Store};
+use posse_runtime::session::HostSession;
+use posse_runtime::session::facades::{Facade, SessionFacades};
 use posse_store::SqliteStore;
 use posse_telemetry::transcript;
 use tokio_util::sync::CancellationToken;
 
-use super::drive::View;
-use super::run::{Furniture, furnish};
+use super::drive::ProgressView;
+use super::run::{SessionParts, furnish};
 use super::tasks::status;
-use crate::args::{Global, How, McpArgs, McpCommand};
+use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
 use crate::models::{NONE, process_env};
-use crate::setup::{Setup, Tools, name, state_file};
+use crate::setup::{Setup, ToolInventory, name, state_file};
 use crate::{owner, retention, terminal};
 
 /// How long a host waits for its first answer because of servers that are being asked for their tools.
 const HEAD_START: Duration = Duration::from_secs(1);
 
-pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
     match args.command {
         Some(McpCommand::Install { host, write, no_key }) => install::run(global, host, write, no_key),
         Some(McpCommand::Doctor) => doctor::run(global).await,
@@ -49,15 +52,15 @@ pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
     }
 }
 
-async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
+async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
     // Before anything can be written: standard output carries the protocol and nothing else.
     let pipes = args.http.is_none().then(take_pipes).transpose()?;
-    let setup = Setup { hosts: Hosts::served(), ..Setup::load(global)? };
+    let setup = Setup { hosts: ConnectedHosts::served(), ..Setup::load(global)? };
     // A server runs for days; its end is no time to count on.
     retention::apply_later(global, &setup.config.store, &setup.state);
     let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
     let leaving = CancellationToken::new();
-    let (opener, entrance) = Entrance::closed();
+    let (opener, entrance) = SessionSlot::closed();
     let (door, plan) = prepare(&setup, args.clone(), leaving.clone(), entrance.clone()).await?;
     let mut opening = Box::pin(async {
         opener.open(open(&setup, plan).await?);
@@ -74,7 +77,7 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
         match (args.http, pipes) {
             (Some(address), _) => serve_http(&setup, address, door, leaving.clone()).await,
             (None, Some((input, output))) => {
-                let wire = Wire::over(input, output);
+                let wire = HostWire::over(input, output);
                 let ended = wire.ended();
                 let gone = leaving.clone();
                 // Whoever has closed its end waits for nothing that takes long.
@@ -103,13 +106,13 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
 }
 
 /// What a session is opened with.
-struct Plan {
-    how: How,
+struct ServerPlan {
+    how: RunOptions,
     write: Vec<String>,
     agent: Agent,
     store: Arc<SqliteStore>,
     session_id: String,
-    facades: Facades,
+    facades: SessionFacades,
 }
 
 /// What a host sees of the session of this directory, and what that is opened with.
@@ -117,15 +120,15 @@ async fn prepare(
     setup: &Setup,
     args: McpArgs,
     leaving: CancellationToken,
-    entrance: Entrance,
-) -> Result<(Door, Plan)> {
+    entrance: SessionSlot,
+) -> Result<(McpServer, ServerPlan)> {
     let named = if args.tools.is_empty() { &setup.config.mcp.tools } else { &args.tools };
-    let offers = Offer::parse_list(named)?;
-    let how = How::from(args.common);
+    let offers = HostTool::parse_list(named)?;
+    let how = RunOptions::from(args.common);
     let agent = host(setup, &how)?;
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
-    let agents: Arc<dyn Agents> = setup.agents(&how);
+    let agents: Arc<dyn AgentLookup> = setup.agents(&how);
     let facades = facades(setup, &offers)?;
     // Which of these are given does not depend on what servers have.
     let uses_servers = setup.servers_of(&how).is_some();
@@ -135,11 +138,11 @@ async fn prepare(
     // The tools of a server may become known only later.
     reach.goes_out |= uses_servers;
     reach.writes |= uses_servers && !how.common.read_only;
-    let serving = Serving {
+    let serving = ServerParts {
         entrance,
         specs: facades.offered(&*agents, &grant)?,
         agents,
-        transcripts: Arc::new(Journals(store.clone())),
+        transcripts: Arc::new(JournalTranscripts(store.clone())),
         hosts: setup.hosts.clone(),
         offers,
         reach,
@@ -147,22 +150,22 @@ async fn prepare(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         leaving,
     };
-    Ok((Door::new(serving), Plan { how, write: args.write, agent, store, session_id, facades }))
+    Ok((McpServer::new(serving), ServerPlan { how, write: args.write, agent, store, session_id, facades }))
 }
 
 /// Effects of the tools that a grant gives. A process reaches hosts where the grant has any.
-fn task_reach(grant: &Grant, found: &Tools) -> TaskReach {
+fn task_reach(grant: &Grant, found: &ToolInventory) -> TaskReach {
     let specs = found.tools.iter().map(|tool| tool.spec());
     let given: Vec<&ToolSpec> = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).collect();
     let goes_out = |name: &str| name == "fetch" || !posse_tools::is_built_in(name);
     TaskReach {
-        writes: given.iter().any(|spec| spec.effect != Effect::Pure),
+        writes: given.iter().any(|spec| spec.effect != ToolEffect::Pure),
         goes_out: !grant.network().is_none() && given.iter().any(|spec| goes_out(&spec.name)),
     }
 }
 
-async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
-    let Plan { how, write, agent, store, session_id, facades } = plan;
+async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
+    let ServerPlan { how, write, agent, store, session_id, facades } = plan;
     setup.meet_servers(&how).await;
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant_to_hosts(&how, &write, &found)?, setup.caps(&how));
@@ -170,14 +173,14 @@ async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
         setup,
         &how,
         found,
-        Furniture {
+        SessionParts {
             session_id,
             agent: None,
             grant,
             caps,
             json: false,
             title: "",
-            view: View::Silent,
+            view: ProgressView::Silent,
             store,
             facades,
             apart_from: None,
@@ -186,9 +189,9 @@ async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
     Ok(Arc::new(room.session.host(agent, Some(localized!("mcp-writing-advice").english().to_owned())).await?))
 }
 
-struct Journals(Arc<SqliteStore>);
+struct JournalTranscripts(Arc<SqliteStore>);
 
-impl Transcripts for Journals {
+impl TranscriptSource for JournalTranscripts {
     fn transcript<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<String>> {
         Box::pin(async move {
             let row = self.0.task(task).await?;
@@ -199,7 +202,7 @@ impl Transcripts for Journals {
 }
 
 /// What definitions that do not say inherit. A server without a model still lists its agents and says what is missing.
-fn host(setup: &Setup, how: &How) -> Result<Agent> {
+fn host(setup: &Setup, how: &RunOptions) -> Result<Agent> {
     match setup.orchestrator(how) {
         Ok(orchestrator) => Ok(Agent { name: name("host"), ..orchestrator }),
         Err(e) if e.code() == ErrorCode::ModelNotConfigured => {
@@ -211,11 +214,11 @@ fn host(setup: &Setup, how: &How) -> Result<Agent> {
 }
 
 /// The tools behind what is offered, and those with which tasks delegate further where that is allowed.
-fn facades(setup: &Setup, offers: &[Offer]) -> Result<Facades> {
+fn facades(setup: &Setup, offers: &[HostTool]) -> Result<SessionFacades> {
     let configured = setup.facades()?;
     let offered = |facade: Facade| match facade {
         Facade::Subagent | Facade::SharedContext => true,
-        Facade::RunSubagent => offers.contains(&Offer::RunSubagent) || configured.has(facade),
+        Facade::RunSubagent => offers.contains(&HostTool::RunSubagent) || configured.has(facade),
         Facade::Agent | Facade::Launch => configured.has(facade),
     };
     Ok(Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect())
@@ -270,13 +273,13 @@ fn take_pipes() -> Result<(File, File)> {
 async fn serve_http(
     setup: &Setup,
     address: std::net::SocketAddr,
-    door: Door,
+    door: McpServer,
     leaving: CancellationToken,
 ) -> Result<()> {
     let listener = http::listen(address).await?;
     let address = listener.local_addr().unwrap_or(address);
     let (token, place) = token(setup)?;
-    let mut guard = Guard::of_this_machine(Some(token));
+    let mut guard = RequestGuard::of_this_machine(Some(token));
     guard.hosts.extend(setup.config.mcp.http_hosts.iter().cloned());
     guard.origins.extend(setup.config.mcp.http_origins.iter().cloned());
     terminal::note(&say!("mcp-listening", address, path = http::PATH, place));

@@ -5,30 +5,30 @@ use std::collections::BTreeMap;
 use posse_core::agent::Agent;
 use posse_core::grant::Grant;
 use posse_core::text::visible;
-use posse_core::tool::Effect;
+use posse_core::tool::ToolEffect;
 use posse_messages::say;
 
 /// What the operator gives, kept for the explanation.
-pub struct Operator {
+pub struct OperatorGrant {
     pub grant: Grant,
-    pub effects: BTreeMap<String, Effect>,
+    pub effects: BTreeMap<String, ToolEffect>,
     pub read_only: bool,
     /// What the configuration denies, whatever flags say.
     pub denied: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reason {
+enum RefusalReason {
     AgentFile,
     ReadOnly,
     Configuration,
     NotAllowed,
 }
 
-impl Operator {
+impl OperatorGrant {
     /// One line for each reason, with the tools that it took away.
     pub fn explain(&self, agent: &Agent, refused: &[String]) -> Vec<String> {
-        use Reason::{AgentFile, Configuration, NotAllowed, ReadOnly};
+        use RefusalReason::{AgentFile, Configuration, NotAllowed, ReadOnly};
         let mut lines = Vec::new();
         for reason in [AgentFile, ReadOnly, Configuration, NotAllowed] {
             let tools = refused.iter().filter(|tool| self.reason(agent, tool) == reason);
@@ -49,18 +49,18 @@ impl Operator {
     }
 
     /// The reason that would remain if all the others were gone comes first: nobody should have to try twice.
-    fn reason(&self, agent: &Agent, tool: &str) -> Reason {
-        let effect = self.effects.get(tool).copied().unwrap_or(Effect::Unsafe);
+    fn reason(&self, agent: &Agent, tool: &str) -> RefusalReason {
+        let effect = self.effects.get(tool).copied().unwrap_or(ToolEffect::Unsafe);
         let asked_for = Grant::root([tool.to_owned()], 1).keep(&agent.rights).offers(tool, effect);
         let granted = self.grant.tools().any(|granted| granted == tool);
         if !asked_for || granted {
-            Reason::AgentFile
+            RefusalReason::AgentFile
         } else if self.denied.iter().any(|denied| denied == tool) {
-            Reason::Configuration
-        } else if self.read_only && effect != Effect::Pure {
-            Reason::ReadOnly
+            RefusalReason::Configuration
+        } else if self.read_only && effect != ToolEffect::Pure {
+            RefusalReason::ReadOnly
         } else {
-            Reason::NotAllowed
+            RefusalReason::NotAllowed
         }
     }
 }

@@ -11,29 +11,29 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use posse_core::agent::{Agent, ModelSettings};
-use posse_core::grant::{Access, Rights};
+use posse_core::grant::{AccessLevel, Rights};
 use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
-use posse_core::outcome::{Outcome, Status};
+use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::output::extract;
 use posse_core::provenance::marked;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, say};
-use posse_runtime::session::facades::{Facade, Facades};
+use posse_runtime::session::facades::{Facade, SessionFacades};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::diff::{CutFile, FileDiff};
-use self::findings::{Findings, Severity};
+use self::findings::{FindingSeverity, ReviewFindings};
 pub use self::git::ReviewScope;
-use self::git::{Changes, Repository, content_below};
-use self::report::{Report, ReviewGate};
-use super::drive::{Room, View, Work};
-use super::run::{Furniture, furnish};
-use crate::args::{Global, How, ReviewArgs};
+use self::git::{ReviewChanges, ReviewRepository, content_below};
+use self::report::{ReviewGate, ReviewReport};
+use super::drive::{ProgressView, RunSession, RunWork};
+use super::run::{SessionParts, furnish};
+use crate::args::{GlobalArgs, ReviewArgs, RunOptions};
 use crate::retention;
 use crate::setup::{Setup, name, new_session_id};
-use crate::terminal::{self, Delivery};
+use crate::terminal::{self, OutputDelivery};
 
 const PROMPT: &str = include_str!("../../prompts/review.md");
 const SCHEMA: &str = include_str!("../../prompts/review.schema.json");
@@ -42,10 +42,10 @@ const FOUND: u8 = 4;
 /// Names the plan of a review among the deliveries of tasks.
 const DELIVERY: &str = "review";
 
-pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<ExitCode> {
     let here = std::env::current_dir()
         .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
-    let repository = Repository::open(&here).await?;
+    let repository = ReviewRepository::open(&here).await?;
     let scope = args.scope();
     let mut changes = repository.changes(&scope, &args.paths).await?;
     let mut plan = ReviewPlan::new(global, &args, &here, &repository);
@@ -69,7 +69,7 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     let room = room(&setup, &how, &reviewer, session_id.clone(), &title)?;
     let (began, id) = (Instant::now(), TaskId::root(&session_id));
     let agent = Box::new(reviewer.clone());
-    let outcome = room.work(Work::Deliver { agent, task, delivery: plan.to_delivery() }).await;
+    let outcome = room.work(RunWork::Deliver { agent, task, delivery: plan.to_delivery() }).await;
     setup.close_servers().await;
     let code = plan.conclude(&room, &id, &reviewer, &*outcome?, began).await;
     retention::apply_later(global, &setup.config.store, &setup.state);
@@ -82,7 +82,7 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
 pub struct ReviewPlan {
     form: ReportForm,
     output: Option<PathBuf>,
-    fail_on: Option<Severity>,
+    fail_on: Option<FindingSeverity>,
     fail_on_unplaced: bool,
     root: PathBuf,
     files: Vec<FileDiff>,
@@ -91,7 +91,7 @@ pub struct ReviewPlan {
 }
 
 impl ReviewPlan {
-    fn new(global: &Global, args: &ReviewArgs, here: &Path, repository: &Repository) -> Self {
+    fn new(global: &GlobalArgs, args: &ReviewArgs, here: &Path, repository: &ReviewRepository) -> Self {
         Self {
             form: ReportForm::of(global, args),
             // Whoever resumes it may be elsewhere.
@@ -115,12 +115,12 @@ impl ReviewPlan {
     }
 
     /// Tools with which a reviewer delegates.
-    pub fn facades() -> Facades {
+    pub fn facades() -> SessionFacades {
         [Facade::RunSubagent].into_iter().collect()
     }
 
     /// As JSON, if whoever resumes it asks for that.
-    pub fn in_form_of(mut self, global: &Global) -> Self {
+    pub fn in_form_of(mut self, global: &GlobalArgs) -> Self {
         if global.json {
             self.form = ReportForm::Json;
         }
@@ -130,7 +130,7 @@ impl ReviewPlan {
     /// Delivers the report and says how the program ends.
     pub async fn conclude(
         &self,
-        room: &Room,
+        room: &RunSession,
         id: &TaskId,
         agent: &Agent,
         outcome: &Outcome,
@@ -139,13 +139,13 @@ impl ReviewPlan {
         let (found, tree) = (self.found(room, id, outcome).await, room.tree(id, outcome).await);
         let status = status(outcome, found.as_ref());
         let run = Some(room.envelope(id, agent, outcome, &tree, began).await);
-        let report = Report { run, ..self.report(found.as_ref(), status) };
+        let report = ReviewReport { run, ..self.report(found.as_ref(), status) };
         room.remark(id, agent, outcome, began).await;
         for remark in report.remarks() {
             terminal::note(&say!("plain-note", note = remark));
         }
         let delivery = self.deliver(&self.form.render(&report))?;
-        let counted = found.as_ref().map(Findings::counted);
+        let counted = found.as_ref().map(ReviewFindings::counted);
         let ends =
             counted.into_iter().chain(report.verdict()).chain(report.unseen()).map(|end| format!(" · {end}"));
         terminal::note(&format!("{}{}", room.summary(id, agent, outcome, &tree), ends.collect::<String>()));
@@ -153,13 +153,14 @@ impl ReviewPlan {
     }
 
     /// The findings of the answer; of a run that stopped early, those of the last answer that can be read.
-    async fn found(&self, room: &Room, id: &TaskId, outcome: &Outcome) -> Option<Findings> {
-        let read =
-            |answer: &Value| Findings::read(answer, &self.files, |file| content_below(&self.root, file));
+    async fn found(&self, room: &RunSession, id: &TaskId, outcome: &Outcome) -> Option<ReviewFindings> {
+        let read = |answer: &Value| {
+            ReviewFindings::read(answer, &self.files, |file| content_below(&self.root, file))
+        };
         if let Some(found) = outcome.data.as_ref().and_then(read) {
             return Some(found);
         }
-        let of_text = |text: &str| read(&extract(text).ok()?.value).filter(Findings::is_readable);
+        let of_text = |text: &str| read(&extract(text).ok()?.value).filter(ReviewFindings::is_readable);
         if let Some(found) = of_text(&outcome.text) {
             return Some(found);
         }
@@ -168,16 +169,16 @@ impl ReviewPlan {
         replies.iter().rev().find_map(|reply| of_text(reply).filter(|found| !found.findings.is_empty()))
     }
 
-    fn report<'a>(&'a self, found: Option<&'a Findings>, status: Status) -> Report<'a> {
+    fn report<'a>(&'a self, found: Option<&'a ReviewFindings>, status: OutcomeStatus) -> ReviewReport<'a> {
         let Self { files, cut, notes, .. } = self;
-        Report { files, cut, notes, found, gate: self.gate(), status, run: None }
+        ReviewReport { files, cut, notes, found, gate: self.gate(), status, run: None }
     }
 
     fn gate(&self) -> Option<ReviewGate> {
         self.fail_on.map(|at_least| ReviewGate { at_least, unplaced: self.fail_on_unplaced })
     }
 
-    fn deliver(&self, text: &str) -> Result<Delivery> {
+    fn deliver(&self, text: &str) -> Result<OutputDelivery> {
         let Some(path) = &self.output else {
             return Ok(terminal::deliver(text.trim_end()));
         };
@@ -187,11 +188,16 @@ impl ReviewPlan {
             return Err(e);
         }
         terminal::note(&say!("file-written", file = path.display()));
-        Ok(Delivery::Done)
+        Ok(OutputDelivery::Done)
     }
 
-    fn exit_code(&self, status: Status, found: Option<&Findings>, delivery: Delivery) -> ExitCode {
-        if delivery == Delivery::Failed {
+    fn exit_code(
+        &self,
+        status: OutcomeStatus,
+        found: Option<&ReviewFindings>,
+        delivery: OutputDelivery,
+    ) -> ExitCode {
+        if delivery == OutputDelivery::Failed {
             return ExitCode::FAILURE;
         }
         match (found, self.gate()) {
@@ -202,38 +208,44 @@ impl ReviewPlan {
 }
 
 /// The status of the review: a run that failed, but whose answer can be read, has something to show.
-fn status(outcome: &Outcome, found: Option<&Findings>) -> Status {
+fn status(outcome: &Outcome, found: Option<&ReviewFindings>) -> OutcomeStatus {
     match (outcome.status(), found) {
-        (Status::Completed, None) => Status::Failed,
-        (Status::Failed, Some(_)) => Status::Partial,
+        (OutcomeStatus::Completed, None) => OutcomeStatus::Failed,
+        (OutcomeStatus::Failed, Some(_)) => OutcomeStatus::Partial,
         (status, _) => status,
     }
 }
 
 /// As careful as the orchestrator may be, and it only looks.
-fn reviewer(setup: &Setup, how: &How) -> Result<Agent> {
+fn reviewer(setup: &Setup, how: &RunOptions) -> Result<Agent> {
     let orchestrator = setup.orchestrator(how)?;
     Ok(Agent {
         name: name("reviewer"),
         description: "Reviews changes and delegates what needs a closer look".to_owned(),
         system_prompt: format!("{}\n\nWorkspace: {}", PROMPT.trim_end(), setup.workspace.display()),
-        rights: Rights { access: Access::ReadOnly, ..Rights::default() },
+        rights: Rights { access: AccessLevel::ReadOnly, ..Rights::default() },
         settings: ModelSettings { output_schema: Some(SCHEMA.to_owned()), ..orchestrator.settings.clone() },
         ..orchestrator
     })
 }
 
-fn room(setup: &Setup, how: &How, agent: &Agent, session_id: String, title: &str) -> Result<Room> {
+fn room(
+    setup: &Setup,
+    how: &RunOptions,
+    agent: &Agent,
+    session_id: String,
+    title: &str,
+) -> Result<RunSession> {
     let found = setup.tools()?;
     let (grant, caps, store) = (setup.grant(how, &found)?, setup.caps(how), setup.store()?);
     let facades = ReviewPlan::facades();
     // The report is what goes to standard output, in one piece; so progress is for people in any case.
-    let (json, view) = (false, View::Shown);
+    let (json, view) = (false, ProgressView::Shown);
     furnish(
         setup,
         how,
         found,
-        Furniture {
+        SessionParts {
             session_id,
             agent: Some(agent),
             grant,
@@ -248,7 +260,7 @@ fn room(setup: &Setup, how: &How, agent: &Agent, session_id: String, title: &str
     )
 }
 
-fn title(scope: &ReviewScope, changes: &Changes) -> String {
+fn title(scope: &ReviewScope, changes: &ReviewChanges) -> String {
     let what = match scope {
         ReviewScope::Uncommitted => "Review the uncommitted changes".to_owned(),
         ReviewScope::Since(base) => format!("Review what was changed since `{base}`"),
@@ -259,7 +271,7 @@ fn title(scope: &ReviewScope, changes: &Changes) -> String {
 }
 
 /// Names of files are data like their content, so all of it stands between marks.
-fn task(scope: &ReviewScope, changes: &Changes, diff: &str) -> String {
+fn task(scope: &ReviewScope, changes: &ReviewChanges, diff: &str) -> String {
     let notes: String = changes.notes.iter().map(|note| format!("Note: {note}\n\n")).collect();
     let material = format!("{}\n\n{notes}{}", diff::list(&changes.files), diff.trim_end_matches('\n'));
     format!("{}.\n\n{}", title(scope, changes), marked("git diff", &material))
@@ -280,11 +292,12 @@ fn nothing(scope: &ReviewScope, paths: &[PathBuf], plan: &ReviewPlan) -> Result<
     if plan.form == ReportForm::Markdown && plan.output.is_none() {
         return Ok(ExitCode::SUCCESS);
     }
-    let found = Findings { summary: "There are no changes to review.".to_owned(), ..Findings::default() };
-    let report = plan.report(Some(&found), Status::Completed);
+    let found =
+        ReviewFindings { summary: "There are no changes to review.".to_owned(), ..ReviewFindings::default() };
+    let report = plan.report(Some(&found), OutcomeStatus::Completed);
     Ok(match plan.deliver(&plan.form.render(&report))? {
-        Delivery::Done => ExitCode::SUCCESS,
-        Delivery::Failed => ExitCode::FAILURE,
+        OutputDelivery::Done => ExitCode::SUCCESS,
+        OutputDelivery::Failed => ExitCode::FAILURE,
     })
 }
 
@@ -297,7 +310,7 @@ enum ReportForm {
 }
 
 impl ReportForm {
-    fn of(global: &Global, args: &ReviewArgs) -> Self {
+    fn of(global: &GlobalArgs, args: &ReviewArgs) -> Self {
         match (args.sarif, global.json) {
             (true, _) => ReportForm::Sarif,
             (false, true) => ReportForm::Json,
@@ -305,7 +318,7 @@ impl ReportForm {
         }
     }
 
-    fn render(self, report: &Report<'_>) -> String {
+    fn render(self, report: &ReviewReport<'_>) -> String {
         match self {
             ReportForm::Markdown => report::markdown(report),
             ReportForm::Json => report::json(report).to_string(),

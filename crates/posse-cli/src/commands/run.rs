@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use posse_core::agent::Agent;
-use posse_core::budget::Caps;
+use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, Isolation};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
@@ -16,26 +16,26 @@ use posse_core::text::visible;
 use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::ports::{Agents, Models, Store, Worktrees};
+use posse_runtime::ports::{AgentLookup, ModelResolver, Store, WorktreeSource};
 use posse_runtime::resolve::resolve;
-use posse_runtime::session::facades::Facades;
+use posse_runtime::session::facades::SessionFacades;
 use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::drive::{Parts, Room, View, Work};
+use super::drive::{ProgressView, RunParts, RunSession, RunWork};
 use super::worker::{self, joined};
 use posse_tools::scratch;
 
-use crate::args::{Global, How, RunArgs};
+use crate::args::{GlobalArgs, RunArgs, RunOptions};
 use crate::material::{PipePatience, with_material};
-use crate::setup::{Setup, Tools, new_session_id};
-use crate::worktrees::Apart;
+use crate::setup::{Setup, ToolInventory, new_session_id};
+use crate::worktrees::WorktreeProvider;
 use crate::{retention, terminal};
 
 /// A task is read by a model; more than this belongs into a file that the model can read.
 const TASK_BYTES_MAX: u64 = 1 << 20;
 
-pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: RunArgs) -> Result<ExitCode> {
     let (words, patience) = words_and_patience(&args.task);
     let task = task_text(words)?;
     let setup = Setup::load(global)?;
@@ -62,8 +62,8 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
 }
 
 /// Runs a task in a worktree of its own. If it does not come to a task, none is left.
-async fn run_apart(global: &Global, mut setup: Setup, args: RunArgs, id: TaskId) -> Result<ExitCode> {
-    let apart = Apart::new(&setup);
+async fn run_apart(global: &GlobalArgs, mut setup: Setup, args: RunArgs, id: TaskId) -> Result<ExitCode> {
+    let apart = WorktreeProvider::new(&setup);
     let origin = setup.workspace.display().to_string();
     setup.workspace = apart.open(&id, &origin).await?.workspace.into();
     // They were met where the person works, and work where the task does.
@@ -77,7 +77,7 @@ async fn run_apart(global: &Global, mut setup: Setup, args: RunArgs, id: TaskId)
 }
 
 async fn run_in(
-    global: &Global,
+    global: &GlobalArgs,
     setup: &Setup,
     args: RunArgs,
     id: TaskId,
@@ -87,16 +87,16 @@ async fn run_in(
     let mut lead = lead(setup, &args.how)?;
     lead.verify.extend(args.verify);
     lead.apart_from = apart_from;
-    let view = if args.detach { View::Silent } else { View::Shown };
+    let view = if args.detach { ProgressView::Silent } else { ProgressView::Shown };
     let room = room(setup, &args.how, &lead, id.session().to_owned(), view, global.json, &task)?;
     let began = Instant::now();
-    let Lead { agent, notes, verify, .. } = lead;
+    let LeadAgent { agent, notes, verify, .. } = lead;
     if args.detach {
         let created = room.session.hand_over(agent, task, verify, notes).await;
         setup.close_servers().await;
         return detached(global, &created?, &args.how);
     }
-    let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
+    let work = RunWork::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await;
     setup.close_servers().await;
     let code = room.conclude(&id, &agent, &*outcome?, began).await;
@@ -105,7 +105,7 @@ async fn run_in(
 }
 
 /// Starts a worker for a task that nobody drives yet, and says how to follow it.
-fn detached(global: &Global, id: &TaskId, how: &How) -> Result<ExitCode> {
+fn detached(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<ExitCode> {
     let mut flags: Vec<OsString> = vec![joined("--task", id.as_str())];
     flags.extend(how.common.trust.then(|| "--trust".into()));
     if let Some(mode) = how.common.approvals.and_then(|mode| mode.to_possible_value()) {
@@ -122,31 +122,31 @@ fn detached(global: &Global, id: &TaskId, how: &How) -> Result<ExitCode> {
 }
 
 /// Who does the task, and what had to be done differently from what its definition asks for.
-pub struct Lead {
+pub struct LeadAgent {
     pub agent: Agent,
     pub notes: Vec<String>,
     /// Commands that check its result.
     pub verify: Vec<String>,
     /// What its definition says that it may spend.
-    caps: Caps,
+    caps: BudgetCaps,
     /// What its definition says about where it works.
     isolation: Isolation,
     /// If the workspace is a worktree: what that was made of.
     apart_from: Option<String>,
 }
 
-impl Lead {
+impl LeadAgent {
     /// One that goes on as it was.
     pub fn of(agent: Agent) -> Self {
-        let (caps, isolation, apart_from) = (Caps::default(), Isolation::None, None);
+        let (caps, isolation, apart_from) = (BudgetCaps::default(), Isolation::None, None);
         Self { agent, notes: Vec::new(), verify: Vec::new(), caps, isolation, apart_from }
     }
 }
 
 /// The orchestrator, or the agent that was named.
-pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
+pub fn lead(setup: &Setup, how: &RunOptions) -> Result<LeadAgent> {
     let Some(name) = &how.agent else {
-        return setup.orchestrator(how).map(Lead::of);
+        return setup.orchestrator(how).map(LeadAgent::of);
     };
     let definition = as_told(&*setup.agents(how).find(name)?, how);
     let models = setup.models(how)?;
@@ -157,11 +157,16 @@ pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*models, &tools)?;
     let (verify, caps, isolation) = (definition.verify.clone(), definition.caps(), definition.isolation);
-    Ok(Lead { agent, notes, verify, caps, isolation, apart_from: None })
+    Ok(LeadAgent { agent, notes, verify, caps, isolation, apart_from: None })
 }
 
 /// The configured model, or else the first of the agent's own that can be used here.
-fn base_model(setup: &Setup, how: &How, definition: &Definition, models: &dyn Models) -> Result<String> {
+fn base_model(
+    setup: &Setup,
+    how: &RunOptions,
+    definition: &Definition,
+    models: &dyn ModelResolver,
+) -> Result<String> {
     if let Some(model) = setup.configured_model(how)? {
         return Ok(model);
     }
@@ -180,7 +185,7 @@ fn base_model(setup: &Setup, how: &How, definition: &Definition, models: &dyn Mo
 }
 
 /// What a person says for this run counts before what the file says. What may be spent stays the least of both.
-fn as_told(definition: &Definition, how: &How) -> Definition {
+fn as_told(definition: &Definition, how: &RunOptions) -> Definition {
     let mut told = definition.clone();
     if how.common.model.is_some() {
         told.model.candidates.clear();
@@ -200,13 +205,13 @@ fn as_told(definition: &Definition, how: &How) -> Definition {
 /// A room for a new task, as the configuration and the flags describe it.
 pub fn room(
     setup: &Setup,
-    how: &How,
-    lead: &Lead,
+    how: &RunOptions,
+    lead: &LeadAgent,
     session_id: String,
-    view: View,
+    view: ProgressView,
     json: bool,
     title: &str,
-) -> Result<Room> {
+) -> Result<RunSession> {
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
     let (agent, store, facades) = (Some(&lead.agent), setup.store()?, setup.facades()?);
@@ -215,28 +220,33 @@ pub fn room(
         setup,
         how,
         found,
-        Furniture { session_id, agent, grant, caps, json, title, view, store, facades, apart_from },
+        SessionParts { session_id, agent, grant, caps, json, title, view, store, facades, apart_from },
     )
 }
 
 /// What differs between the room of a new task and that of one that goes on.
-pub struct Furniture<'a> {
+pub struct SessionParts<'a> {
     pub session_id: String,
     /// Whose model has to be usable from the beginning.
     pub agent: Option<&'a Agent>,
     pub grant: Grant,
-    pub caps: Caps,
+    pub caps: BudgetCaps,
     pub json: bool,
     pub title: &'a str,
-    pub view: View,
+    pub view: ProgressView,
     pub store: Arc<SqliteStore>,
-    pub facades: Facades,
+    pub facades: SessionFacades,
     /// If the workspace is a worktree: what that was made of.
     pub apart_from: Option<String>,
 }
 
-pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
-    let Furniture { session_id, agent, grant, caps, json, title, view, store, facades, apart_from } =
+pub fn furnish(
+    setup: &Setup,
+    how: &RunOptions,
+    found: ToolInventory,
+    furniture: SessionParts<'_>,
+) -> Result<RunSession> {
+    let SessionParts { session_id, agent, grant, caps, json, title, view, store, facades, apart_from } =
         furniture;
     scratch::remove_abandoned(setup.sandbox.temporary());
     for problem in &found.problems {
@@ -248,8 +258,8 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         check_model(&*models, agent, &caps)?;
     }
     let verifier = setup.verifier(&found)?;
-    let attended = matches!(view, View::Shown) && !json && terminal::is_attended();
-    Room::new(Parts {
+    let attended = matches!(view, ProgressView::Shown) && !json && terminal::is_attended();
+    RunSession::new(RunParts {
         redactor: setup.redactor(),
         approvals: setup.approvals(how, attended, &found)?,
         attended,
@@ -257,7 +267,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         facades,
         rules: setup.rules(),
         lease_ms: setup.lease_ms(),
-        worktrees: Some(Apart::new(setup)),
+        worktrees: Some(WorktreeProvider::new(setup)),
         apart_from,
         servers: found.servers.clone(),
         session_id,
@@ -278,7 +288,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
 }
 
 /// An unusable model is an error of the request, not the outcome of a task; so is a limit that cannot be kept.
-pub fn check_model(models: &dyn Models, agent: &Agent, caps: &Caps) -> Result<()> {
+pub fn check_model(models: &dyn ModelResolver, agent: &Agent, caps: &BudgetCaps) -> Result<()> {
     let open = models.open(agent)?;
     match (caps.cost_micros, open.tariff.unpriced(&agent.model)) {
         (Some(_), Some(unpriced)) => Err(no_price(unpriced)),

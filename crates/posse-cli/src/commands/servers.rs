@@ -7,19 +7,19 @@ use std::process::ExitCode;
 use posse_core::Result;
 use posse_core::context::wire::utc;
 use posse_core::text::visible;
-use posse_mcp::client::{Definitions, Kind, Known, Standing};
+use posse_mcp::client::{Definitions, DifferenceKind, LoginStanding, ToolPins};
 use posse_messages::say;
 use serde_json::{Value, json};
 
 use super::trust::refuse_inside_a_task;
-use crate::args::{Global, ServersCommand};
-use crate::servers::{Named, Servers, Wanted};
+use crate::args::{GlobalArgs, ServersCommand};
+use crate::servers::{NamedServer, ServerFilter, ServerRegistry};
 use crate::setup::Setup;
 use crate::terminal;
 
-pub async fn run(global: &Global, command: Option<ServersCommand>) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, command: Option<ServersCommand>) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let servers = Servers::load(&setup, Wanted::All);
+    let servers = ServerRegistry::load(&setup, ServerFilter::All);
     let done = match command {
         None => list(global, &servers),
         Some(ServersCommand::Show { name, start }) => show(global, servers.find(&name)?, start).await,
@@ -29,7 +29,7 @@ pub async fn run(global: &Global, command: Option<ServersCommand>) -> Result<Exi
         }
         Some(ServersCommand::Login { name, no_browser, paste }) => {
             refuse_inside_a_task()?;
-            login::login(global, servers.find(&name)?, login::Way { no_browser, paste }).await
+            login::login(global, servers.find(&name)?, login::LoginMethod { no_browser, paste }).await
         }
         Some(ServersCommand::Logout { name }) => {
             refuse_inside_a_task()?;
@@ -40,7 +40,7 @@ pub async fn run(global: &Global, command: Option<ServersCommand>) -> Result<Exi
     done.map(|()| ExitCode::SUCCESS)
 }
 
-fn list(global: &Global, servers: &Servers) -> Result<()> {
+fn list(global: &GlobalArgs, servers: &ServerRegistry) -> Result<()> {
     for named in servers.all() {
         match global.json {
             true => terminal::out(&named.json().to_string()),
@@ -54,7 +54,7 @@ fn list(global: &Global, servers: &Servers) -> Result<()> {
     Ok(())
 }
 
-async fn show(global: &Global, named: &Named, start: bool) -> Result<()> {
+async fn show(global: &GlobalArgs, named: &NamedServer, start: bool) -> Result<()> {
     let known = match start {
         true => named.server.look().await?,
         false => named.server.known()?.unwrap_or_default(),
@@ -73,7 +73,7 @@ async fn show(global: &Global, named: &Named, start: bool) -> Result<()> {
 }
 
 /// What is accepted is what was printed, whatever the server says meanwhile.
-fn accept(global: &Global, named: &Named) -> Result<()> {
+fn accept(global: &GlobalArgs, named: &NamedServer) -> Result<()> {
     let known = named.server.known()?.unwrap_or_default();
     let server = &named.server.config().name;
     let count = known.differences().len();
@@ -97,15 +97,15 @@ fn definitions(definitions: &Definitions) {
     }
 }
 
-fn changes(named: &Named, known: &Known) {
+fn changes(named: &NamedServer, known: &ToolPins) {
     let empty = Definitions::new();
     let now = known.waiting.as_ref().unwrap_or(&empty);
     for difference in known.differences() {
         let (tool, server) = (visible(&difference.tool).into_owned(), &named.server.config().name);
         terminal::out(&match difference.kind {
-            Kind::New => say!("mcp-change-new", server, tool),
-            Kind::Changed => say!("mcp-change-changed", server, tool),
-            Kind::Gone => say!("mcp-change-gone", server, tool),
+            DifferenceKind::New => say!("mcp-change-new", server, tool),
+            DifferenceKind::Changed => say!("mcp-change-changed", server, tool),
+            DifferenceKind::Gone => say!("mcp-change-gone", server, tool),
         });
         for (mark, raw) in [("-", known.accepted.get(&difference.tool)), ("+", now.get(&difference.tool))] {
             let text = raw.map(|raw| format!("{raw:#}")).unwrap_or_default();
@@ -114,7 +114,7 @@ fn changes(named: &Named, known: &Known) {
     }
 }
 
-impl Named {
+impl NamedServer {
     /// How it stands, without starting it.
     pub fn state(&self) -> String {
         match self.server.known() {
@@ -127,20 +127,20 @@ impl Named {
         }
     }
 
-    fn standing(&self) -> Option<Result<Standing>> {
+    fn standing(&self) -> Option<Result<LoginStanding>> {
         self.server.keeper().map(|keeper| keeper.standing())
     }
 
     /// Whether somebody is signed in, if that is a question here.
     pub fn sign_in(&self) -> Option<String> {
         Some(match self.standing()? {
-            Ok(Standing::Unasked) => return None,
-            Ok(Standing::Needed) => say!("mcp-sign-in-wanted", server = self.server.config().name),
-            Ok(Standing::Ended) => say!("mcp-sign-in-ended", server = self.server.config().name),
-            Ok(Standing::SignedIn { expires_at: Some(end), renews: false }) => {
+            Ok(LoginStanding::Unasked) => return None,
+            Ok(LoginStanding::Needed) => say!("mcp-sign-in-wanted", server = self.server.config().name),
+            Ok(LoginStanding::Ended) => say!("mcp-sign-in-ended", server = self.server.config().name),
+            Ok(LoginStanding::SignedIn { expires_at: Some(end), renews: false }) => {
                 say!("mcp-signed-in-until", end = utc(end.saturating_mul(1_000)))
             }
-            Ok(Standing::SignedIn { .. }) => say!("mcp-signed-in"),
+            Ok(LoginStanding::SignedIn { .. }) => say!("mcp-signed-in"),
             Err(e) => e.message().to_string(),
         })
     }
@@ -163,13 +163,13 @@ impl Named {
             "changes": known.as_ref().map(|known| known.differences().len()),
             "state": self.state(),
             "sign_in": match self.standing() {
-                None | Some(Ok(Standing::Unasked)) => json!(null),
-                Some(Ok(Standing::Needed)) => json!("needed"),
-                Some(Ok(Standing::SignedIn { .. })) => json!("signed_in"),
-                Some(Ok(Standing::Ended) | Err(_)) => json!("ended"),
+                None | Some(Ok(LoginStanding::Unasked)) => json!(null),
+                Some(Ok(LoginStanding::Needed)) => json!("needed"),
+                Some(Ok(LoginStanding::SignedIn { .. })) => json!("signed_in"),
+                Some(Ok(LoginStanding::Ended) | Err(_)) => json!("ended"),
             },
             "expires_at": match self.standing() {
-                Some(Ok(Standing::SignedIn { expires_at: Some(end), .. })) => json!(utc(end.saturating_mul(1_000))),
+                Some(Ok(LoginStanding::SignedIn { expires_at: Some(end), .. })) => json!(utc(end.saturating_mul(1_000))),
                 _ => json!(null),
             },
         })

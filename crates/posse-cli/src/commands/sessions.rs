@@ -10,19 +10,19 @@ use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{ContextStore, SessionRow, Store, TaskQuery, Which};
+use posse_runtime::ports::{ContextStore, SessionRow, Store, TaskFilter, TaskQuery};
 use serde_json::{Value, json};
 
 use super::tasks::age;
-use crate::args::{Global, SessionsCommand};
-use crate::columns::{Cell, cut};
+use crate::args::{GlobalArgs, SessionsCommand};
+use crate::columns::{PaddedCell, cut};
 use crate::owner;
 use crate::projects::project_of;
-use crate::render::{Thing, many};
+use crate::render::{CountedNoun, many};
 use crate::setup::Setup;
 use crate::terminal;
 
-pub async fn run(global: &Global, command: SessionsCommand) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCode> {
     let store = Setup::load(global)?.store()?;
     let (session, done) = match command {
         SessionsCommand::List { limit } => return list(&*store, limit, global.json).await,
@@ -118,11 +118,11 @@ async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCo
         terminal::out(&format!(
             "{:<10} {:<8} {:>8} {:>8} {:>21}  {:>5}  {}",
             row.id,
-            Cell(state_word(&row)),
-            Cell(many(row.tasks, Thing::Task)),
-            Cell(many(row.keys, Thing::Key)),
-            Cell(say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX)),
-            Cell(age(row.created_ms)),
+            PaddedCell(state_word(&row)),
+            PaddedCell(many(row.tasks, CountedNoun::Task)),
+            PaddedCell(many(row.keys, CountedNoun::Key)),
+            PaddedCell(say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX)),
+            PaddedCell(age(row.created_ms)),
             cut(&visible(title), 60)
         ));
     }
@@ -153,7 +153,7 @@ fn row_json(row: &SessionRow) -> Value {
 
 /// What agents are working with is not taken from under them.
 async fn refuse_if_under_way(store: &dyn Store, session: &str) -> Result<()> {
-    let (of, status) = (Which::Session(session.to_owned()), Some("running".to_owned()));
+    let (of, status) = (TaskFilter::Session(session.to_owned()), Some("running".to_owned()));
     let rows = store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await?;
     match rows.iter().find(|row| owner::lives(row)) {
         Some(row) => {

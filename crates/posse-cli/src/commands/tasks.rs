@@ -10,30 +10,30 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use posse_core::approval::Verdict;
-use posse_core::budget::Caps;
+use posse_core::approval::ApprovalVerdict;
+use posse_core::budget::BudgetCaps;
 use posse_core::context::wire::utc;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::run::replay;
 use posse_core::text::{head_and_tail, prefix, visible};
-use posse_core::tool::Effect;
+use posse_core::tool::ToolEffect;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::driver::Onward;
-use posse_runtime::ports::{ApprovalQuery, ApprovalStore, SessionRow, Store, TaskQuery, TaskRow, Which};
+use posse_runtime::driver::ResumeMode;
+use posse_runtime::ports::{ApprovalQuery, ApprovalStore, SessionRow, Store, TaskFilter, TaskQuery, TaskRow};
 use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::drive::{Room, View, Work};
+use super::drive::{ProgressView, RunSession, RunWork};
 use super::review::ReviewPlan;
-use super::run::{self, Furniture};
-use crate::args::{Common, Global, How, ListArgs, More};
-use crate::columns::{Cell, cut};
-use crate::render::{Thing, changes, many, price, tokens, with_subagents};
-use crate::servers::{Wanted, is_about_servers};
+use super::run::{self, SessionParts};
+use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags};
+use crate::columns::{PaddedCell, cut};
+use crate::render::{CountedNoun, changes, many, price, tokens, with_subagents};
+use crate::servers::{ServerFilter, is_about_servers};
 use crate::setup::{self, Setup};
 use crate::{owner, retention, terminal};
 
@@ -48,7 +48,7 @@ const SHOWN: usize = 600;
 /// Of so many tasks that begin alike, none is meant.
 const ALIKE_MAX: u32 = 1_000;
 
-pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
+pub async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let rows = listed(&store, filter).await?;
@@ -79,10 +79,10 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
                 "{:<14} {status:<12} {:<13} {:>9} {:>14} {:>9}  {:>5}  {}",
                 row.id.as_str(),
                 row.agent,
-                Cell(say!("turns-shown", n = row.turns)),
-                Cell(tokens(row.input_tokens.saturating_add(row.output_tokens))),
-                Cell(price(&tree)),
-                Cell(age(row.updated_ms)),
+                PaddedCell(say!("turns-shown", n = row.turns)),
+                PaddedCell(tokens(row.input_tokens.saturating_add(row.output_tokens))),
+                PaddedCell(price(&tree)),
+                PaddedCell(age(row.updated_ms)),
                 cut(&visible(title), 60)
             ));
         }
@@ -92,8 +92,8 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
 
 async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> {
     let of = match &filter.session {
-        Some(wanted) => Which::Session(super::sessions::find(store, wanted).await?),
-        None => Which::All,
+        Some(wanted) => TaskFilter::Session(super::sessions::find(store, wanted).await?),
+        None => TaskFilter::All,
     };
     let wanted = filter.status.as_deref();
     let rows = match wanted {
@@ -111,7 +111,7 @@ async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> 
     Ok(rows.into_iter().filter(fits).take(filter.limit as usize).collect())
 }
 
-pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
+pub async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
@@ -136,7 +136,7 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     let (own, turns) = (row.total(), say!("turns-shown", n = row.turns));
     let (used, cost) = (tokens(own.tokens()), price(&own));
     let (id, agent, status) = (&row.id, &row.agent, status(&row));
-    let tools = tool_calls.map(|calls| format!(" · {}", many(calls, Thing::Tool))).unwrap_or_default();
+    let tools = tool_calls.map(|calls| format!(" · {}", many(calls, CountedNoun::Tool))).unwrap_or_default();
     let below = with_subagents(&tree);
     terminal::out(&format!(
         "{id} · {agent} · {status} · {turns}{tools} · {used} · {cost}{below} · sandbox {tier}"
@@ -153,21 +153,21 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
 fn tool_calls(records: &[Record]) -> Option<u32> {
     // Which effects the tools have does not matter: none of them is called.
     let grant = start_of(records).ok()?.grant;
-    let effects: BTreeMap<_, _> = grant.tools().map(|name| (name.to_owned(), Effect::Unsafe)).collect();
+    let effects: BTreeMap<_, _> = grant.tools().map(|name| (name.to_owned(), ToolEffect::Unsafe)).collect();
     Some(replay(records, effects, 0).ok()?.run.tool_calls())
 }
 
-pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCode> {
+pub async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result<ExitCode> {
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
-    let how = How::from(Common { max_cost: more.max_cost, ..Common::default() });
+    let how = RunOptions::from(TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() });
     // The report of a review goes out in one piece, so its progress is for people.
     let json = global.json && ReviewPlan::of(start).is_none();
-    let room = taken_up.room(&how, View::Shown, json, &row.title)?;
+    let room = taken_up.room(&how, ProgressView::Shown, json, &row.title)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
-    let onward = Onward::Finish { turns_max: more.max_turns, wall_ms_max };
-    let outcome = room.work(Work::GoOn { id: row.id.clone(), onward }).await;
+    let onward = ResumeMode::Finish { turns_max: more.max_turns, wall_ms_max };
+    let outcome = room.work(RunWork::GoOn { id: row.id.clone(), onward }).await;
     taken_up.setup.close_servers().await;
     let outcome = outcome?;
     // What is told at the end is about the time it had now.
@@ -192,7 +192,7 @@ pub struct TakenUp {
 
 impl TakenUp {
     /// Finds a task and takes it, if nobody drives it.
-    pub async fn find(global: &Global, wanted: &str) -> Result<Self> {
+    pub async fn find(global: &GlobalArgs, wanted: &str) -> Result<Self> {
         let store = setup::store(global)?;
         let row = find(&*store, wanted).await?;
         if row.status == "running" && owner::lives(&row) {
@@ -205,7 +205,7 @@ impl TakenUp {
     }
 
     /// What is known of it, before it is taken: with the configuration its workspace has today.
-    pub async fn read(global: &Global, store: Arc<SqliteStore>, row: TaskRow) -> Result<Self> {
+    pub async fn read(global: &GlobalArgs, store: Arc<SqliteStore>, row: TaskRow) -> Result<Self> {
         let start = start_of(&store.records(&row.id).await?)?;
         // A worktree has the files of the workspace it was made of, and its configuration is there.
         let origin = start.apart_from.as_ref().unwrap_or(&start.workspace);
@@ -227,15 +227,15 @@ impl TakenUp {
         Ok(())
     }
 
-    pub fn caps(&self, how: &How) -> Caps {
+    pub fn caps(&self, how: &RunOptions) -> BudgetCaps {
         self.setup.caps_again(how, &self.start.caps)
     }
 
     /// Of `how` counts what may change from one day to the next: the tape and the cost limit.
-    pub fn room(&self, how: &How, view: View, json: bool, title: &str) -> Result<Room> {
+    pub fn room(&self, how: &RunOptions, view: ProgressView, json: bool, title: &str) -> Result<RunSession> {
         let Self { row, start, setup, store } = self;
         let of_servers = start.grant.tools().filter(|name| is_about_servers(name)).map(str::to_owned);
-        setup.servers(Wanted::These(&of_servers.collect::<Vec<_>>()));
+        setup.servers(ServerFilter::These(&of_servers.collect::<Vec<_>>()));
         let found = setup.tools()?;
         let grant = setup.grant_again(&start.grant, &found)?;
         if let Some(missing) = grant.tools().find(|name| !found.has(name)) {
@@ -246,7 +246,7 @@ impl TakenUp {
             setup,
             how,
             found,
-            Furniture {
+            SessionParts {
                 session_id: row.id.session().to_owned(),
                 agent: Some(&start.agent),
                 grant,
@@ -274,7 +274,7 @@ pub async fn sweep(task: TaskId, epoch: u64) {
 
 /// A child by its short id, in the newest session of this project that has one.
 async fn find_child(store: &dyn Store, short: &str) -> Result<Option<TaskRow>> {
-    let mut rows = store.find_tasks(TaskQuery::of(Which::Short(short.to_owned()))).await?;
+    let mut rows = store.find_tasks(TaskQuery::of(TaskFilter::Short(short.to_owned()))).await?;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -290,7 +290,7 @@ async fn find_child(store: &dyn Store, short: &str) -> Result<Option<TaskRow>> {
 
 /// A task by its id, the beginning of its id, or the short id of a child in the newest session of this project.
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
-    let newest = |of: Which, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
+    let newest = |of: TaskFilter, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
     match store.task(&TaskId::from_store(wanted.to_owned())).await {
         Err(e) if e.code() == ErrorCode::TaskNotFound => {}
         found => return found,
@@ -300,7 +300,7 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     }
     let rows = match wanted {
         "" => Vec::new(),
-        _ => store.find_tasks(newest(Which::Prefix(wanted.to_owned()), ALIKE_MAX)).await?,
+        _ => store.find_tasks(newest(TaskFilter::Prefix(wanted.to_owned()), ALIKE_MAX)).await?,
     };
     let sessions: Vec<&TaskRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
     match (sessions.as_slice(), rows.as_slice()) {
@@ -365,8 +365,8 @@ fn lines(record: &Record) -> Vec<String> {
         Record::Intended { .. } | Record::Saved { .. } => Vec::new(),
         Record::Resolved { key, approval, verdict, by, .. } => {
             let verdict = match verdict {
-                Verdict::Approve => "approved",
-                Verdict::Deny => "denied",
+                ApprovalVerdict::Approve => "approved",
+                ApprovalVerdict::Deny => "denied",
             };
             let named = approval.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
             vec![format!("-- [{key}] {verdict} by {by}{named}")]

@@ -2,24 +2,26 @@
 
 use std::process::ExitCode;
 
-use posse_core::definition::{Scope, Severity};
+use posse_core::definition::{DefinitionScope, RemarkSeverity};
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
+use posse_definitions::registry::{
+    AgentCandidate, AgentState, RegistryEntry, RegistrySnapshot, TrustStanding,
+};
 use posse_definitions::trust::TrustStore;
 use posse_messages::say;
 use posse_tools::supervisor::TASK_MARK;
 use serde_json::{Value, json};
 
-use super::agents::view::{Eyes, Seen};
+use super::agents::view::{AgentInspector, AgentView};
 use crate::agents::{load, trust_store};
-use crate::args::{Global, TrustArgs};
-use crate::render::{Thing, many};
+use crate::args::{GlobalArgs, TrustArgs};
+use crate::render::{CountedNoun, many};
 use crate::servers::ProjectFile;
 use crate::setup::Setup;
 use crate::terminal;
 
-pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
+pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = trust_store(&setup.state);
     if args.list {
@@ -43,10 +45,12 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
     }
     let snapshot = load(places, setup.trust(false)).snapshot();
     let files = files(&snapshot, &args.names)?;
-    let eyes = Eyes::open(&setup, &[])?;
-    let reports: Vec<Report<'_>> = files.iter().map(|(entry, file)| Report::of(&eyes, entry, file)).collect();
-    let agreed =
-        reports.iter().filter(|report| report.standing == Answer::Now || report.standing == Answer::Before);
+    let eyes = AgentInspector::open(&setup, &[])?;
+    let reports: Vec<TrustReport<'_>> =
+        files.iter().map(|(entry, file)| TrustReport::of(&eyes, entry, file)).collect();
+    let agreed = reports
+        .iter()
+        .filter(|report| report.standing == TrustAnswer::Now || report.standing == TrustAnswer::Before);
     let agreed: Vec<&str> = agreed.map(|report| report.file.read.origin.hash.as_str()).collect();
     let servers = servers(&setup, &args.names)?;
     let of_servers = servers.as_ref().map(|(file, _)| file.hash());
@@ -66,10 +70,11 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
 }
 
 /// An agent runs when everything that it extends is trusted as well.
-fn say_what_is_missing(after: &Snapshot, reports: &[Report<'_>]) {
-    for report in reports.iter().filter(|report| report.standing == Answer::Now && report.seen.is_some()) {
+fn say_what_is_missing(after: &RegistrySnapshot, reports: &[TrustReport<'_>]) {
+    for report in reports.iter().filter(|report| report.standing == TrustAnswer::Now && report.seen.is_some())
+    {
         let name = &report.file.read.name;
-        if let Some(State::NotTrusted { path, .. }) = after.entry(name).map(|entry| &entry.state) {
+        if let Some(AgentState::NotTrusted { path, .. }) = after.entry(name).map(|entry| &entry.state) {
             terminal::note(&visible(&say!("extends-untrusted", name, path)));
         }
     }
@@ -86,16 +91,16 @@ fn servers(setup: &Setup, names: &[String]) -> Result<Option<(ProjectFile, Vec<S
     Ok(Some((file, lines)))
 }
 
-fn tell_servers(global: &Global, file: &ProjectFile, lines: &[String]) {
+fn tell_servers(global: &GlobalArgs, file: &ProjectFile, lines: &[String]) {
     let path = file.path.display();
     let text = say!("trust-servers", path, state = say!("trusted-now"));
     let whole = [&[text], lines].concat().join("\n  ");
     show(global, &whole, &json!({ "path": path.to_string(), "state": "trusted now", "servers": lines }));
 }
 
-fn list(global: &Global, store: &TrustStore) -> Result<ExitCode> {
+fn list(global: &GlobalArgs, store: &TrustStore) -> Result<ExitCode> {
     for (root, files) in store.list()? {
-        let line = format!("{} · {}", root.display(), many(files as u64, Thing::File));
+        let line = format!("{} · {}", root.display(), many(files as u64, CountedNoun::File));
         let value = json!({ "project": root.display().to_string(), "files": files });
         show(global, &line, &value);
     }
@@ -112,11 +117,14 @@ pub(super) fn refuse_inside_a_task() -> Result<()> {
 }
 
 /// The files of the project, or those of these names.
-fn files<'a>(snapshot: &'a Snapshot, names: &[String]) -> Result<Vec<(&'a Entry, &'a Candidate)>> {
-    let mut files: Vec<(&Entry, &Candidate)> = Vec::new();
+fn files<'a>(
+    snapshot: &'a RegistrySnapshot,
+    names: &[String],
+) -> Result<Vec<(&'a RegistryEntry, &'a AgentCandidate)>> {
+    let mut files: Vec<(&RegistryEntry, &AgentCandidate)> = Vec::new();
     for entry in snapshot.entries() {
         let all = std::iter::once(&entry.chosen).chain(&entry.shadowed);
-        let of_project = all.filter(|file| matches!(file.read.origin.scope, Scope::Project { .. }));
+        let of_project = all.filter(|file| matches!(file.read.origin.scope, DefinitionScope::Project { .. }));
         files.extend(of_project.map(|file| (entry, file)));
     }
     if let Some(unknown) = names.iter().find(|name| !files.iter().any(|(entry, _)| entry.name == **name)) {
@@ -128,7 +136,7 @@ fn files<'a>(snapshot: &'a Snapshot, names: &[String]) -> Result<Vec<(&'a Entry,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum TrustAnswer {
     Before,
     Now,
     NotOurs,
@@ -136,56 +144,56 @@ enum Answer {
     Broken,
 }
 
-impl Answer {
+impl TrustAnswer {
     /// For people; programs get `wire`.
     fn words(self) -> String {
         match self {
-            Answer::Before => say!("trusted-before"),
-            Answer::Now => say!("trusted-now"),
-            Answer::NotOurs => say!("trusted-not-ours"),
-            Answer::Broken => say!("trusted-not-broken"),
+            TrustAnswer::Before => say!("trusted-before"),
+            TrustAnswer::Now => say!("trusted-now"),
+            TrustAnswer::NotOurs => say!("trusted-not-ours"),
+            TrustAnswer::Broken => say!("trusted-not-broken"),
         }
     }
 
     fn wire(self) -> &'static str {
         match self {
-            Answer::Before => "trusted before",
-            Answer::Now => "trusted now",
-            Answer::NotOurs => "belongs to another user: not trusted",
-            Answer::Broken => "has errors: not trusted",
+            TrustAnswer::Before => "trusted before",
+            TrustAnswer::Now => "trusted now",
+            TrustAnswer::NotOurs => "belongs to another user: not trusted",
+            TrustAnswer::Broken => "has errors: not trusted",
         }
     }
 }
 
-struct Report<'a> {
-    file: &'a Candidate,
-    standing: Answer,
+struct TrustReport<'a> {
+    file: &'a AgentCandidate,
+    standing: TrustAnswer,
     errors: usize,
     warnings: usize,
     /// As it will run; `None` for one that another hides or that cannot run.
-    seen: Option<Seen>,
+    seen: Option<AgentView>,
 }
 
-impl<'a> Report<'a> {
-    fn of(eyes: &Eyes, entry: &Entry, file: &'a Candidate) -> Self {
+impl<'a> TrustReport<'a> {
+    fn of(eyes: &AgentInspector, entry: &RegistryEntry, file: &'a AgentCandidate) -> Self {
         let of = |severity| file.remarks().filter(|remark| remark.severity == severity).count();
         let is_chosen = std::ptr::eq(file, &entry.chosen);
         let seen = is_chosen.then(|| eyes.see(entry)).filter(|seen| seen.state != "error");
         let is_broken = file.read.definition.is_none() || (is_chosen && seen.is_none());
-        let errors = of(Severity::Error).max(usize::from(is_broken));
+        let errors = of(RemarkSeverity::Error).max(usize::from(is_broken));
         let standing = match file.standing {
-            Standing::NotOurs => Answer::NotOurs,
-            _ if is_broken => Answer::Broken,
-            Standing::Trusted => Answer::Before,
-            Standing::NotTrusted => Answer::Now,
+            TrustStanding::NotOurs => TrustAnswer::NotOurs,
+            _ if is_broken => TrustAnswer::Broken,
+            TrustStanding::Trusted => TrustAnswer::Before,
+            TrustStanding::NotTrusted => TrustAnswer::Now,
         };
-        Self { file, standing, errors, warnings: of(Severity::Warning), seen }
+        Self { file, standing, errors, warnings: of(RemarkSeverity::Warning), seen }
     }
 
-    fn tell(&self, global: &Global) {
+    fn tell(&self, global: &GlobalArgs) {
         let read = &self.file.read;
         let mut line = format!("{:<24} {} · {}", read.name, read.origin.path, self.standing.words());
-        for (count, what) in [(self.errors, Thing::Error), (self.warnings, Thing::Warning)] {
+        for (count, what) in [(self.errors, CountedNoun::Error), (self.warnings, CountedNoun::Warning)] {
             if count > 0 {
                 line.push_str(&format!(" · {}", many(count as u64, what)));
             }
@@ -213,6 +221,6 @@ impl<'a> Report<'a> {
     }
 }
 
-fn show(global: &Global, line: &str, value: &serde_json::Value) {
+fn show(global: &GlobalArgs, line: &str, value: &serde_json::Value) {
     if global.json { terminal::out(&value.to_string()) } else { terminal::out(&visible(line)) }
 }

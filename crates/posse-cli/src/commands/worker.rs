@@ -16,31 +16,36 @@ use posse_core::outcome::Outcome;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, say};
-use posse_runtime::driver::Onward;
+use posse_runtime::driver::ResumeMode;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow};
 use posse_store::SqliteStore;
 use serde_json::json;
 use tokio::signal::unix::SignalKind;
 use tokio::task::{JoinSet, LocalSet};
 
-use super::drive::View;
+use super::drive::ProgressView;
 use super::tasks::{TakenUp, end_tree, find};
-use crate::args::{Common, Global, How, WorkerArgs};
-use crate::render::{Thing, many, price, tokens, with_subagents};
+use crate::args::{GlobalArgs, RunOptions, TaskFlags, WorkerArgs};
+use crate::render::{CountedNoun, many, price, tokens, with_subagents};
 use crate::{owner, retention, setup, signals, terminal, wire};
 
 /// How often it looks for work.
 const LOOK: Duration = Duration::from_secs(2);
 
-pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: &WorkerArgs) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let only = match &args.task {
         Some(wanted) => Some(find(&*store, wanted).await?.id),
         None => None,
     };
-    let common = Common { trust: args.trust, approvals: args.approvals, ..Common::default() };
-    let worker =
-        Worker { global: global.clone(), how: How::from(common), store, only, taken_up: Rc::default() };
+    let common = TaskFlags { trust: args.trust, approvals: args.approvals, ..TaskFlags::default() };
+    let worker = Worker {
+        global: global.clone(),
+        how: RunOptions::from(common),
+        store,
+        only,
+        taken_up: Rc::default(),
+    };
     // What a room is made with stays on the thread it was made on.
     let rooms = LocalSet::new();
     tokio::select! {
@@ -80,7 +85,7 @@ pub fn joined(flag: &str, value: impl AsRef<OsStr>) -> OsString {
 }
 
 /// Starts a worker in the background.
-pub fn start(global: &Global, flags: &[OsString]) -> Result<()> {
+pub fn start(global: &GlobalArgs, flags: &[OsString]) -> Result<()> {
     let worker = ["worker", "--local", "--until-idle"].map(OsString::from);
     let failed = |e| Error::new(ErrorCode::Io, say!("worker-not-started")).caused_by(e);
     in_background(global, &[&worker, flags].concat(), 0).map_err(failed)
@@ -88,7 +93,7 @@ pub fn start(global: &Global, flags: &[OsString]) -> Result<()> {
 
 /// Starts a command of this program in a session of its own, so that what ends the terminal or the host does not end it. A higher
 /// `niceness` gives way to others.
-pub fn in_background(global: &Global, arguments: &[OsString], niceness: i32) -> std::io::Result<()> {
+pub fn in_background(global: &GlobalArgs, arguments: &[OsString], niceness: i32) -> std::io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments);
     for (flag, path) in [("--state", &global.state), ("--config", &global.config), ("--log", &global.log)] {
@@ -115,8 +120,8 @@ pub fn in_background(global: &Global, arguments: &[OsString], niceness: i32) -> 
 
 #[derive(Clone)]
 struct Worker {
-    global: Global,
-    how: How,
+    global: GlobalArgs,
+    how: RunOptions,
     store: Arc<SqliteStore>,
     /// The one task to resume; `None`: all.
     only: Option<TaskId>,
@@ -125,15 +130,15 @@ struct Worker {
 }
 
 /// The topmost tasks that nobody drives.
-struct Found {
+struct InterruptedTasks {
     /// Oldest first.
-    open: Vec<(TaskRow, Fate)>,
+    open: Vec<(TaskRow, AdoptionFate)>,
     /// Some wait for others that are at work, here or elsewhere.
     left: bool,
 }
 
 /// What becomes of a task that nobody drives.
-enum Fate {
+enum AdoptionFate {
     /// Tasks that it depends on have not ended.
     Wait,
     GoOn,
@@ -150,7 +155,7 @@ impl Worker {
         let mut busy = HashSet::new();
         let mut jobs: JoinSet<(TaskId, Result<Arc<Outcome>>)> = JoinSet::new();
         loop {
-            let Found { open, mut left } = self.look().await?;
+            let InterruptedTasks { open, mut left } = self.look().await?;
             for (row, fate) in open {
                 if busy.contains(&row.id) || given_up.contains_key(&row.id) {
                     continue;
@@ -188,11 +193,11 @@ impl Worker {
         }
     }
 
-    async fn look(&self) -> Result<Found> {
+    async fn look(&self) -> Result<InterruptedTasks> {
         let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::default() };
         let rows = self.store.find_tasks(running).await?;
         let by_id: HashMap<&TaskId, &TaskRow> = rows.iter().map(|row| (&row.id, row)).collect();
-        let mut found = Found { open: Vec::new(), left: false };
+        let mut found = InterruptedTasks { open: Vec::new(), left: false };
         for row in rows.iter().rev().filter(|row| !owner::lives(row)) {
             // A parent that runs takes its children along, here or where it is driven.
             if row.parent.as_ref().is_some_and(|parent| by_id.contains_key(parent)) {
@@ -203,54 +208,54 @@ impl Worker {
             }
             let fate = match () {
                 () if row.cancel_requested => {
-                    Fate::End { why: fixed!("was-to-be-cancelled"), with_parent: false }
+                    AdoptionFate::End { why: fixed!("was-to-be-cancelled"), with_parent: false }
                 }
                 () if row.parent.is_some() => self.fate_alone(row).await?,
-                () => Fate::GoOn,
+                () => AdoptionFate::GoOn,
             };
             match fate {
-                Fate::Wait => found.left = true,
-                Fate::GoOn | Fate::End { .. } => found.open.push((row.clone(), fate)),
+                AdoptionFate::Wait => found.left = true,
+                AdoptionFate::GoOn | AdoptionFate::End { .. } => found.open.push((row.clone(), fate)),
             }
         }
         Ok(found)
     }
 
     /// Of a task whose parent has ended, or was never in the store.
-    async fn fate_alone(&self, row: &TaskRow) -> Result<Fate> {
+    async fn fate_alone(&self, row: &TaskRow) -> Result<AdoptionFate> {
         // What cannot be read is not ended unseen: going on with it says what is wrong.
         let Ok(start) = self.store.records(&row.id).await.and_then(|records| start_of(&records)) else {
-            return Ok(Fate::GoOn);
+            return Ok(AdoptionFate::GoOn);
         };
         if !start.detached {
-            return Ok(Fate::End { why: fixed!("orchestrator-had-ended"), with_parent: true });
+            return Ok(AdoptionFate::End { why: fixed!("orchestrator-had-ended"), with_parent: true });
         }
         for other in &start.terms.depends_on {
             let id = TaskId::from_store(format!("{}.{other}", row.id.session()));
             match self.store.task(&id).await?.status.as_str() {
-                "running" => return Ok(Fate::Wait),
+                "running" => return Ok(AdoptionFate::Wait),
                 "completed" => {}
                 _ => {
-                    return Ok(Fate::End {
+                    return Ok(AdoptionFate::End {
                         why: fixed!("dependency-failed", because_of = other),
                         with_parent: false,
                     });
                 }
             }
         }
-        Ok(Fate::GoOn)
+        Ok(AdoptionFate::GoOn)
     }
 
-    async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Arc<Outcome>> {
-        if let Fate::End { why, with_parent } = fate {
+    async fn settle(&self, row: TaskRow, fate: AdoptionFate) -> Result<Arc<Outcome>> {
+        if let AdoptionFate::End { why, with_parent } = fate {
             return end_tree(&self.store, &row, &why, with_parent).await;
         }
         let title = row.title.clone();
         // What can fail without the task is tried before it is taken.
         let taken_up = TakenUp::read(&self.global, self.store.clone(), row).await?;
-        let room = taken_up.room(&self.how, View::Silent, self.global.json, &title)?;
+        let room = taken_up.room(&self.how, ProgressView::Silent, self.global.json, &title)?;
         taken_up.take().await?;
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = room.session.resume(taken_up.row.id.clone(), onward).await;
         taken_up.setup.close_servers().await;
         retention::apply_later(&self.global, &taken_up.setup.config.store, &taken_up.setup.state);
@@ -290,8 +295,8 @@ impl Worker {
             outcome.status().wire(),
             outcome.stop.wire().replace('_', " "),
             detail.unwrap_or_default(),
-            many(outcome.turns, Thing::Turn),
-            many(outcome.tool_calls, Thing::Tool),
+            many(outcome.turns, CountedNoun::Turn),
+            many(outcome.tool_calls, CountedNoun::Tool),
             tokens(outcome.usage.total()),
             price(&own),
             with_subagents(&tree)

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use posse_core::event::Event;
 use posse_core::id::TaskId;
-use posse_core::outcome::Status;
-use posse_core::streamed::Streamed;
+use posse_core::outcome::OutcomeStatus;
+use posse_core::streamed::StreamedText;
 use posse_core::text::{prefix, visible};
 use posse_core::tool::{DELEGATION, canonical};
 use posse_core::usage::{SpendingTotal, Usage};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{Thing, changed, many, plain, price, tokens};
-use crate::columns::{Cell, cut};
+use super::{CountedNoun, changed, many, plain, price, tokens};
+use crate::columns::{PaddedCell, cut};
 use crate::terminal;
 
 /// Often enough to look alive, seldom enough to cost nothing.
@@ -26,11 +26,11 @@ const SAID_MAX: usize = 200;
 /// Of the arguments of a call that is being written: what it is about stands at the beginning.
 const ARGUMENTS_MAX: usize = 2_000;
 
-pub struct Live(Mutex<Screen>);
+pub struct LiveTree(Mutex<TreeScreen>);
 
-struct Screen {
+struct TreeScreen {
     title: String,
-    rows: BTreeMap<TaskId, Row>,
+    rows: BTreeMap<TaskId, TreeRow>,
     /// Lines on the terminal that belong to the tree.
     drawn: usize,
     last: Instant,
@@ -39,7 +39,7 @@ struct Screen {
     held: Option<Vec<String>>,
 }
 
-struct Row {
+struct TreeRow {
     agent: String,
     turn: u32,
     turns_max: u32,
@@ -54,13 +54,13 @@ struct Row {
     took: Option<Duration>,
     /// It waits for a person.
     asks: bool,
-    status: Option<Status>,
+    status: Option<OutcomeStatus>,
 }
 
-impl Live {
+impl LiveTree {
     pub fn new(title: &str) -> Self {
         let title = visible(title.lines().next().unwrap_or_default()).into_owned();
-        Self(Mutex::new(Screen {
+        Self(Mutex::new(TreeScreen {
             title,
             rows: BTreeMap::new(),
             drawn: 0,
@@ -109,12 +109,12 @@ impl Live {
         held.into_iter().flatten().for_each(|text| self.note(&text));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Screen> {
+    fn lock(&self) -> MutexGuard<'_, TreeScreen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Observer for Live {
+impl Observer for LiveTree {
     fn event(&self, task: &TaskId, event: &Event) {
         let mut screen = self.lock();
         screen.take(task, event);
@@ -165,20 +165,20 @@ fn traces(event: &Event) -> Vec<String> {
     }
 }
 
-impl Row {
+impl TreeRow {
     /// What is about to be delegated, as far as the model has written it.
     fn delegating(&mut self, index: usize, fragment: &str) -> Option<String> {
         let (_, name, arguments) = self.asking.as_mut().filter(|(at, ..)| *at == index)?;
         arguments.push_str(prefix(fragment, ARGUMENTS_MAX.saturating_sub(arguments.len())));
-        let Streamed { description, prompt, .. } = Streamed::of(arguments);
+        let StreamedText { description, prompt, .. } = StreamedText::of(arguments);
         let about = description.or(prompt)?.split_whitespace().collect::<Vec<_>>().join(" ");
         Some(format!("{}: {}", say!("asking-for", name = name.as_str()), prefix(&about, SAID_MAX)))
     }
 }
 
-impl Screen {
+impl TreeScreen {
     fn take(&mut self, task: &TaskId, event: &Event) {
-        let row = self.rows.entry(task.clone()).or_insert_with(|| Row {
+        let row = self.rows.entry(task.clone()).or_insert_with(|| TreeRow {
             agent: "task".to_owned(),
             turn: 0,
             turns_max: 0,
@@ -227,8 +227,10 @@ impl Screen {
                 (row.status, row.turn, row.tools, row.usage) = (Some(*status), *turns, *tool_calls, *usage);
                 row.took = Some(row.began.elapsed());
                 row.doing = match status {
-                    Status::Completed => row.said.lines().next().unwrap_or_default().to_owned(),
-                    Status::Partial | Status::Failed | Status::Cancelled => status.wire().to_owned(),
+                    OutcomeStatus::Completed => row.said.lines().next().unwrap_or_default().to_owned(),
+                    OutcomeStatus::Partial | OutcomeStatus::Failed | OutcomeStatus::Cancelled => {
+                        status.wire().to_owned()
+                    }
                 };
             }
             Event::Noted { .. }
@@ -280,7 +282,7 @@ impl Screen {
         let mut total = SpendingTotal::default();
         self.rows.values().for_each(|row| total.add(&row.total()));
         (self.rows.len() > 1).then(|| {
-            let tasks = many(total.tasks, Thing::Task);
+            let tasks = many(total.tasks, CountedNoun::Task);
             say!("tree-total", tasks, tokens = tokens(total.tokens()), price = price(&total))
         })
     }
@@ -294,7 +296,7 @@ impl Screen {
     }
 }
 
-impl Row {
+impl TreeRow {
     fn total(&self) -> SpendingTotal {
         self.usage.spending(self.turn)
     }
@@ -312,25 +314,25 @@ impl Row {
         let (mark, colour) = match self.status {
             None if self.asks => ("?", "33"),
             None => (SPINNER[frame % SPINNER.len()], "36"),
-            Some(Status::Completed) => ("✓", "32"),
-            Some(Status::Partial) => ("◐", "33"),
-            Some(Status::Failed | Status::Cancelled) => ("✗", "31"),
+            Some(OutcomeStatus::Completed) => ("✓", "32"),
+            Some(OutcomeStatus::Partial) => ("◐", "33"),
+            Some(OutcomeStatus::Failed | OutcomeStatus::Cancelled) => ("✗", "31"),
         };
         let turns = match self.status {
             // Nothing was asked yet.
             None if self.turns_max == 0 => String::new(),
             None => say!("live-turn", turn = self.turn, turns_max = self.turns_max),
-            Some(_) => many(self.turn, Thing::Turn),
+            Some(_) => many(self.turn, CountedNoun::Turn),
         };
         let took = self.took.unwrap_or_else(|| self.began.elapsed()).as_secs_f64();
         let what = if self.doing.is_empty() { title } else { &self.doing };
         let label_width = 21 - branch.chars().count();
         let plain = format!(
             "{branch}{mark} {label:<label_width$} {:<11} {:>9} {:>13} {:>9} {took:>5.1}s  {}",
-            Cell(turns),
-            Cell(say!("live-tools", n = self.tools)),
-            Cell(tokens(self.usage.total())),
-            Cell(price(&self.total())),
+            PaddedCell(turns),
+            PaddedCell(say!("live-tools", n = self.tools)),
+            PaddedCell(tokens(self.usage.total())),
+            PaddedCell(price(&self.total())),
             visible(what)
         );
         let cut = cut(&plain, width.saturating_sub(1));
@@ -345,7 +347,7 @@ mod tests {
     // R390
     #[test]
     fn what_is_about_to_be_delegated_is_shown_while_it_is_written() {
-        let (live, task) = (Live::new("title"), TaskId::root("s1"));
+        let (live, task) = (LiveTree::new("title"), TaskId::root("s1"));
         live.event(&task, &Event::TurnStarted { turn: 1, turns_max: 5 });
         let doing = || live.lock().rows[&task].doing.clone();
         live.delta(&task, Delta::ToolCall { index: 0, name: "subagent" });

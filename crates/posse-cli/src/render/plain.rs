@@ -1,18 +1,18 @@
 //! One line per change, the task first: for pipes and log files.
 
-use posse_core::approval::Verdict;
+use posse_core::approval::ApprovalVerdict;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{Thing, changed, many, tokens};
+use super::{CountedNoun, changed, many, tokens};
 use crate::terminal::note;
 
-pub struct Plain;
+pub struct PlainLines;
 
-impl Observer for Plain {
+impl Observer for PlainLines {
     fn event(&self, task: &TaskId, event: &Event) {
         // A call that failed and changed files all the same is worth two lines.
         for line in line(event).into_iter().chain(changed(event, false)) {
@@ -33,11 +33,11 @@ pub fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Started { agent, model, .. } => say!("plain-started", agent, model),
         Event::Resumed { finished_calls, in_doubt, .. } => {
-            say!("plain-resumed", kept = many(*finished_calls, Thing::FinishedCall), in_doubt)
+            say!("plain-resumed", kept = many(*finished_calls, CountedNoun::FinishedCall), in_doubt)
         }
         Event::TurnStarted { .. } => return None,
         Event::Replied { turn, usage, calls, .. } => {
-            say!("plain-turn", turn, tokens = tokens(usage.total()), calls = many(*calls, Thing::Call))
+            say!("plain-turn", turn, tokens = tokens(usage.total()), calls = many(*calls, CountedNoun::Call))
         }
         Event::Noted { note } => say!("plain-note", note),
         Event::ModelFailed { kind, message } => say!("plain-model", kind = kind.wire(), message),
@@ -49,8 +49,8 @@ pub fn line(event: &Event) -> Option<String> {
         ),
         Event::ApprovalResolved { tool, verdict, scope, by, .. } => {
             let verdict = match verdict {
-                Verdict::Approve => "approved",
-                Verdict::Deny => "denied",
+                ApprovalVerdict::Approve => "approved",
+                ApprovalVerdict::Deny => "denied",
             };
             format!("{tool} {verdict} ({}) by {by}", scope.wire())
         }
@@ -71,8 +71,8 @@ pub fn line(event: &Event) -> Option<String> {
             "{} · {} · {} · {} · {}",
             status.wire(),
             stop.wire(),
-            many(*turns, Thing::Turn),
-            many(*tool_calls, Thing::Tool),
+            many(*turns, CountedNoun::Turn),
+            many(*tool_calls, CountedNoun::Tool),
             tokens(usage.total())
         ),
     })

@@ -8,14 +8,15 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri};
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::client::{
-    Annotations, CALL, Endpoint, OAuth, Program, Proof, Remote, STARTUP, ServerConfig, ServerName,
+    AnnotationTrust, CALL, ClientProof, OAuth, RemoteServer, STARTUP, ServerConfig, ServerEndpoint,
+    ServerName, ServerProgram,
 };
 use posse_messages::say;
 use posse_net::is_loopback;
 use serde_json::Value;
 
 use super::OwnSandbox;
-use crate::config::Whole;
+use crate::config::BoundedInteger;
 
 /// One server of the operator.
 #[derive(Clone, Default, serde::Deserialize)]
@@ -37,8 +38,8 @@ pub struct McpServerConfig {
     pub bearer_env: Option<String>,
     /// Or how it is signed in to.
     pub oauth: Option<OAuthConfig>,
-    pub startup_timeout_s: Option<Whole<1, 600>>,
-    pub timeout_s: Option<Whole<1, 3_600>>,
+    pub startup_timeout_s: Option<BoundedInteger<1, 600>>,
+    pub timeout_s: Option<BoundedInteger<1, 3_600>>,
     /// Whether it is believed what it says about tools that change nothing.
     pub trust_annotations: bool,
     pub sandbox: Option<OwnSandbox>,
@@ -81,8 +82,8 @@ impl OAuthConfig {
         let is_machine = self.grant == GrantKind::ClientCredentials;
         let machine = match (is_machine, key, &secret) {
             (false, None, _) => None,
-            (true, Some(key), None) => Some(Proof::Key(key)),
-            (true, None, Some(_)) => Some(Proof::Secret),
+            (true, Some(key), None) => Some(ClientProof::Key(key)),
+            (true, None, Some(_)) => Some(ClientProof::Secret),
             _ => return Err(say!("mcp-oauth-proof")),
         };
         if self.client_id.is_none() && (is_machine || secret.is_some()) {
@@ -131,7 +132,7 @@ impl McpServerConfig {
                         variable(from).ok_or_else(|| wrong(say!("mcp-variable-missing", variable = from)))?;
                     env.push((from.clone(), value));
                 }
-                Endpoint::Stdio(program(&name, command, self.args.clone(), env, self.cwd.clone())?)
+                ServerEndpoint::Stdio(program(&name, command, self.args.clone(), env, self.cwd.clone())?)
             }
             (None, Some(url)) => {
                 let token = |name: &String| {
@@ -145,11 +146,11 @@ impl McpServerConfig {
                     let free = remote.oauth.as_mut().ok_or_else(|| wrong(say!("mcp-oauth-and-token")))?;
                     **free = oauth;
                 }
-                Endpoint::Http(remote)
+                ServerEndpoint::Http(remote)
             }
             _ => return Err(wrong(say!("mcp-command-or-url"))),
         };
-        if self.oauth.is_some() && matches!(endpoint, Endpoint::Stdio(_)) {
+        if self.oauth.is_some() && matches!(endpoint, ServerEndpoint::Stdio(_)) {
             return Err(wrong(say!("mcp-oauth-elsewhere")));
         }
         Ok(ServerConfig {
@@ -158,7 +159,11 @@ impl McpServerConfig {
             origin: String::new(),
             startup: self.startup_timeout_s.map_or(STARTUP, |seconds| Duration::from_secs(seconds.0)),
             call: self.timeout_s.map_or(CALL, |seconds| Duration::from_secs(seconds.0)),
-            annotations: if self.trust_annotations { Annotations::Believed } else { Annotations::Ignored },
+            annotations: if self.trust_annotations {
+                AnnotationTrust::Believed
+            } else {
+                AnnotationTrust::Ignored
+            },
         })
     }
 
@@ -211,9 +216,9 @@ pub fn foreign(
             let args: Result<Vec<String>> =
                 args.filter_map(Value::as_str).map(|raw| filled(&name, raw, &variable)).collect();
             let cwd = text(&["cwd"])?.map(PathBuf::from);
-            Endpoint::Stdio(program(&name, &command, args?, texts("env")?.into_iter().collect(), cwd)?)
+            ServerEndpoint::Stdio(program(&name, &command, args?, texts("env")?.into_iter().collect(), cwd)?)
         }
-        (None, Some(url)) => Endpoint::Http(remote(&name, &url, &texts("headers")?, None)?),
+        (None, Some(url)) => ServerEndpoint::Http(remote(&name, &url, &texts("headers")?, None)?),
         _ => return Err(wrong(&name, say!("mcp-command-or-url"))),
     };
     Ok(ServerConfig {
@@ -222,7 +227,7 @@ pub fn foreign(
         origin,
         startup: STARTUP,
         call: CALL,
-        annotations: Annotations::Ignored,
+        annotations: AnnotationTrust::Ignored,
     })
 }
 
@@ -232,7 +237,7 @@ fn program(
     args: Vec<String>,
     env: Vec<(String, String)>,
     directory: Option<PathBuf>,
-) -> Result<Program> {
+) -> Result<ServerProgram> {
     let has_nul = |text: &str| text.contains('\0');
     let is_variable = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
     if command.is_empty() || has_nul(command) || args.iter().any(|arg| has_nul(arg)) {
@@ -241,7 +246,7 @@ fn program(
     if let Some((variable, _)) = env.iter().find(|(name, value)| !is_variable(name) || has_nul(value)) {
         return Err(wrong(name, say!("variable-invalid", name = variable.escape_default())));
     }
-    Ok(Program { command: command.to_owned(), args, env, directory })
+    Ok(ServerProgram { command: command.to_owned(), args, env, directory })
 }
 
 fn remote(
@@ -249,7 +254,7 @@ fn remote(
     url: &str,
     headers: &BTreeMap<String, String>,
     bearer: Option<String>,
-) -> Result<Remote> {
+) -> Result<RemoteServer> {
     let uri: Uri = url.parse().map_err(|_| wrong(name, say!("mcp-url-invalid")))?;
     let host = uri.host().ok_or_else(|| wrong(name, say!("mcp-url-invalid")))?;
     match uri.scheme_str() {
@@ -268,7 +273,7 @@ fn remote(
     let headers: Vec<_> = headers.iter().map(header).collect::<Result<_>>()?;
     let is_told = bearer.is_some() || headers.iter().any(|(name, _)| name == http::header::AUTHORIZATION);
     let oauth = (!is_told).then(Box::default);
-    Ok(Remote { url: uri, headers, bearer, oauth })
+    Ok(RemoteServer { url: uri, headers, bearer, oauth })
 }
 
 /// `${NAME}` and `${NAME:-default}` as other tools have them. What commands do not get is not there.
@@ -321,13 +326,13 @@ mod tests {
         let server =
             of("command = \"x\"\nargs = [\"a\"]\nenv_from = [\"TOKEN\"]\nenv = { A = \"1\" }\ntimeout_s = 3")
                 .unwrap();
-        let Endpoint::Stdio(program) = server.endpoint else { panic!() };
+        let ServerEndpoint::Stdio(program) = server.endpoint else { panic!() };
         let env: Vec<String> = program.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
             (env, server.call),
             (vec!["A=1".to_owned(), "TOKEN=t0k3n".to_owned()], Duration::from_secs(3))
         );
-        let Endpoint::Http(remote) =
+        let ServerEndpoint::Http(remote) =
             of("url = \"https://a.test/mcp\"\nbearer_env = \"TOKEN\"").unwrap().endpoint
         else {
             panic!()
@@ -362,7 +367,7 @@ mod tests {
     fn what_is_said_about_signing_in_fits_together() {
         let at = "url = \"https://a.test/mcp\"\n";
         let oauth = |text: &str| match of(&format!("{at}{text}")).map(|server| server.endpoint) {
-            Ok(Endpoint::Http(remote)) => remote.oauth,
+            Ok(ServerEndpoint::Http(remote)) => remote.oauth,
             _ => None,
         };
         assert!(oauth("").is_some() && oauth("bearer_env = \"TOKEN\"").is_none());
@@ -397,9 +402,9 @@ mod tests {
         let made = |value: Value| foreign(name(), "f".to_owned(), &value, variable);
         let value = json!({"command": "${HOME}/x", "args": ["${NO:-d}"], "env": {"A": "${HOME}"}, "trust_annotations": true});
         let server = made(value).unwrap();
-        let Endpoint::Stdio(program) = &server.endpoint else { panic!() };
+        let ServerEndpoint::Stdio(program) = &server.endpoint else { panic!() };
         assert_eq!((program.command.as_str(), program.args[0].as_str()), ("/h/x", "d"));
-        assert_eq!(server.annotations, Annotations::Ignored, "only the operator can believe a server");
+        assert_eq!(server.annotations, AnnotationTrust::Ignored, "only the operator can believe a server");
         for value in [
             json!({"command": "x", "env": {"K": "${ANTHROPIC_API_KEY}"}}),
             json!({"url": "https://evil.test/${ANTHROPIC_API_KEY}"}),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::client::{Known, Memory, Record, Vault};
+use posse_mcp::client::{PinStore, TokenRecord, TokenVault, ToolPins};
 use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::BoxFuture;
 
@@ -20,11 +20,11 @@ const SIGN_IN: &str = ".sign-in.json";
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
-pub struct Files {
+pub struct PinFiles {
     directory: PathBuf,
 }
 
-impl Files {
+impl PinFiles {
     pub fn at(directory: PathBuf) -> Self {
         Self { directory }
     }
@@ -34,7 +34,7 @@ impl Files {
     }
 }
 
-impl Files {
+impl PinFiles {
     fn sign_in_path(&self, key: &str) -> PathBuf {
         self.directory.join(format!("{key}{SIGN_IN}"))
     }
@@ -44,13 +44,13 @@ impl Files {
         let files = fs::read_dir(&self.directory).into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().into_string().ok());
         let keys = names.filter_map(|name| name.strip_suffix(SIGN_IN).map(str::to_owned));
-        let granted = keys.filter_map(|key| Vault::load(self, &key).ok()??.granted);
+        let granted = keys.filter_map(|key| TokenVault::load(self, &key).ok()??.granted);
         granted.flat_map(|granted| granted.secrets().collect::<Vec<_>>()).collect()
     }
 }
 
-impl Vault for Files {
-    fn load(&self, key: &str) -> Result<Option<Record>> {
+impl TokenVault for PinFiles {
+    fn load(&self, key: &str) -> Result<Option<TokenRecord>> {
         let path = self.sign_in_path(key);
         let unusable = |why: LocalizedText| {
             let text = localized!("mcp-sign-in-unusable", path = path.display(), why);
@@ -63,7 +63,7 @@ impl Vault for Files {
         parsed.transpose()
     }
 
-    fn save(&self, key: &str, record: &Record) -> Result<()> {
+    fn save(&self, key: &str, record: &TokenRecord) -> Result<()> {
         let path = self.sign_in_path(key);
         let text = serde_json::to_string(record).unwrap_or_default();
         write(&self.directory, &path, text.as_bytes()).map_err(|e| unwritten(&path, e))
@@ -106,8 +106,8 @@ fn unwritten(path: &Path, cause: io::Error) -> Error {
     Error::new(ErrorCode::Io, localized!("cannot-be-written", path = path.display())).caused_by(cause)
 }
 
-impl Memory for Files {
-    fn load(&self, key: &str) -> Result<Option<Known>> {
+impl PinStore for PinFiles {
+    fn load(&self, key: &str) -> Result<Option<ToolPins>> {
         let path = self.path(key);
         let unusable = |why: String| {
             let text = localized!("mcp-memory-unusable", path = path.display(), why);
@@ -120,7 +120,7 @@ impl Memory for Files {
         }
     }
 
-    fn save(&self, key: &str, known: &Known) -> Result<()> {
+    fn save(&self, key: &str, known: &ToolPins) -> Result<()> {
         let path = self.path(key);
         let text = serde_json::to_string(known).unwrap_or_default();
         write(&self.directory, &path, text.as_bytes()).map_err(|e| unwritten(&path, e))
@@ -166,43 +166,44 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_an_error_and_never_a_server_that_nobody_knows() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::at(dir.path().join("mcp"));
-        assert_eq!(Memory::load(&files, "k").unwrap(), None);
-        let known = Known { accepted: [("t".to_owned(), serde_json::json!({"a": 1}))].into(), waiting: None };
-        Memory::save(&files, "k", &known).unwrap();
-        assert_eq!(Memory::load(&files, "k").unwrap(), Some(known.clone()));
+        let files = PinFiles::at(dir.path().join("mcp"));
+        assert_eq!(PinStore::load(&files, "k").unwrap(), None);
+        let known =
+            ToolPins { accepted: [("t".to_owned(), serde_json::json!({"a": 1}))].into(), waiting: None };
+        PinStore::save(&files, "k", &known).unwrap();
+        assert_eq!(PinStore::load(&files, "k").unwrap(), Some(known.clone()));
         let path = files.path("k");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(dir.path().join("mcp")).unwrap().mode() & 0o777, 0o700);
         fs::write(&path, "{ damaged").unwrap();
-        assert!(Memory::load(&files, "k").is_err());
-        Memory::save(&files, "k", &known).unwrap();
+        assert!(PinStore::load(&files, "k").is_err());
+        PinStore::save(&files, "k", &known).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(Memory::load(&files, "k").is_err());
+        assert!(PinStore::load(&files, "k").is_err());
     }
 
     // S26 S32 Seen to fail with the mask of the other files, and with a lock that nobody waits for.
     #[tokio::test]
     async fn what_a_server_is_told_is_in_a_file_of_this_user_alone_and_changed_by_one_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
-        let files = Files::at(dir.path().join("mcp"));
-        let record = Record {
+        let files = PinFiles::at(dir.path().join("mcp"));
+        let record = TokenRecord {
             server: "https://a.test/".to_owned(),
             challenge: Some("Bearer".to_owned()),
             granted: None,
         };
-        Vault::save(&files, "k", &record).unwrap();
+        TokenVault::save(&files, "k", &record).unwrap();
         let path = files.sign_in_path("k");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-        assert_eq!(Vault::load(&files, "k").unwrap().unwrap().server, record.server);
+        assert_eq!(TokenVault::load(&files, "k").unwrap().unwrap().server, record.server);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Vault::load(&files, "k").is_err(), "others could read it");
+        assert!(TokenVault::load(&files, "k").is_err(), "others could read it");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         fs::write(&path, r#"{"access_token":"s3cret"#).unwrap();
-        let error = Vault::load(&files, "k").err().unwrap();
+        let error = TokenVault::load(&files, "k").err().unwrap();
         assert!(!error.message().contains("s3cret"), "{error}");
         let held = files.lock("k").await.unwrap();
-        let other = Files::at(dir.path().join("mcp"));
+        let other = PinFiles::at(dir.path().join("mcp"));
         let mut waiting = other.lock("k");
         let mut nobody = Context::from_waker(Waker::noop());
         assert!(waiting.as_mut().poll(&mut nobody).is_pending(), "somebody holds it");

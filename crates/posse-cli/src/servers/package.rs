@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use posse_mcp::client::Program;
+use posse_mcp::client::ServerProgram;
 
 /// Files of which one makes a directory a package.
 const MARKS: &[&str] = &[
@@ -24,16 +24,16 @@ const MARKS: &[&str] = &[
 const MODULES: &str = "node_modules";
 
 /// Where a program is looked for, and what it must not open.
-pub struct Ground<'a> {
+pub struct ProgramSearch<'a> {
     pub search: &'a OsStr,
     pub home: Option<&'a Path>,
     /// Tasks write here: a link or a mark in it says nothing.
     pub workspace: &'a Path,
 }
 
-impl Ground<'_> {
+impl ProgramSearch<'_> {
     /// The packages of the program and of the script that an interpreter is given, as they are written and where links lead.
-    pub fn packages(&self, program: &Program) -> Vec<PathBuf> {
+    pub fn packages(&self, program: &ServerProgram) -> Vec<PathBuf> {
         let script = program.args.first().map(PathBuf::from).filter(|script| script.is_absolute());
         let mut all: Vec<PathBuf> = Vec::new();
         for file in self.find(&program.command).into_iter().chain(script).filter(|file| file.is_file()) {
@@ -101,14 +101,15 @@ mod tests {
         fn opens(&self, command: &str, args: &[&str], expected: &[&str]) {
             let at_home =
                 |text: &&str| text.replace('~', self.path("").to_str().unwrap().trim_end_matches('/'));
-            let program = Program {
+            let program = ServerProgram {
                 command: at_home(&command),
                 args: args.iter().map(at_home).collect(),
                 env: Vec::new(),
                 directory: None,
             };
             let (search, home, workspace) = (self.path("bin"), self.path(""), self.path("project"));
-            let ground = Ground { search: search.as_os_str(), home: Some(&home), workspace: &workspace };
+            let ground =
+                ProgramSearch { search: search.as_os_str(), home: Some(&home), workspace: &workspace };
             let expected: Vec<PathBuf> = expected.iter().map(|name| self.path(name)).collect();
             assert_eq!(ground.packages(&program), expected, "{command} {args:?}");
         }

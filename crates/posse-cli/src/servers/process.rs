@@ -7,11 +7,11 @@ use std::time::Duration;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::{Result as CoreResult, text};
-use posse_mcp::client::{Life, Process, Program, ServerName, Starter};
+use posse_mcp::client::{ProcessLife, ProgramStarter, ServerName, ServerProcess, ServerProgram};
 use posse_runtime::ports::{BoxFuture, ToolContext};
-use posse_tools::confinement::Confinement;
-use posse_tools::launch::{Attached, Launch};
-use posse_tools::supervisor::{Directory, End, Job, Report, Streams};
+use posse_tools::confinement::ProcessConfinement;
+use posse_tools::launch::{AttachedProcess, ProcessLauncher};
+use posse_tools::supervisor::{CommandEnd, CommandJob, CommandReport, StreamMode, WorkDirectory};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -22,29 +22,29 @@ const LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// What is shown of its last words.
 const WORDS_MAX: usize = 2_000;
 
-pub struct Confined {
-    launch: Launch,
+pub struct ConfinedStarter {
+    launch: ProcessLauncher,
     grant: Arc<Grant>,
 }
 
-impl Confined {
-    pub fn new(launch: Launch, grant: Grant) -> Self {
+impl ConfinedStarter {
+    pub fn new(launch: ProcessLauncher, grant: Grant) -> Self {
         Self { launch, grant: Arc::new(grant) }
     }
 }
 
-impl Starter for Confined {
+impl ProgramStarter for ConfinedStarter {
     fn start<'a>(
         &'a self,
         server: &'a ServerName,
-        program: &'a Program,
-    ) -> BoxFuture<'a, Result<Process, String>> {
+        program: &'a ServerProgram,
+    ) -> BoxFuture<'a, Result<ServerProcess, String>> {
         Box::pin(self.started(server, program))
     }
 }
 
-impl Confined {
-    async fn started(&self, server: &ServerName, program: &Program) -> Result<Process, String> {
+impl ConfinedStarter {
+    async fn started(&self, server: &ServerName, program: &ServerProgram) -> Result<ServerProcess, String> {
         // It belongs to no task; the name is for its directory of temporary files.
         let task = TaskId::root(&format!("mcp-{server}"));
         let context = ToolContext {
@@ -60,36 +60,36 @@ impl Confined {
         let own = program.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         environment.retain(|(name, _)| !program.env.iter().any(|(own, _)| name == own.as_str()));
         environment.extend(own);
-        let job = Job {
+        let job = CommandJob {
             task,
             program: OsString::from(&program.command),
             args: program.args.iter().map(OsString::from).collect(),
             directory: program
                 .directory
                 .clone()
-                .map_or_else(|| self.launch.directory.clone(), Directory::Path),
+                .map_or_else(|| self.launch.directory.clone(), WorkDirectory::Path),
             environment,
             stdin: Vec::new(),
-            streams: Streams::Attached,
+            streams: StreamMode::Attached,
             timeout: LIFE_MAX,
-            confinement: Confinement::default(),
+            confinement: ProcessConfinement::default(),
             pulse: None,
         };
         let (pipes, running) = self.launch.attach(job, &context).await?;
-        let life = Box::new(Kept::watch(running));
-        Ok(Process { input: Box::new(pipes.to_command), output: Box::new(pipes.from_command), life })
+        let life = Box::new(WatchedProcess::watch(running));
+        Ok(ServerProcess { input: Box::new(pipes.to_command), output: Box::new(pipes.from_command), life })
     }
 }
 
 /// A process under way, watched by a task of its own.
-struct Kept {
-    finished: JoinHandle<CoreResult<Report>>,
+struct WatchedProcess {
+    finished: JoinHandle<CoreResult<CommandReport>>,
     /// Dropping it ends the process.
     end: DropGuard,
 }
 
-impl Kept {
-    fn watch(running: Attached) -> Self {
+impl WatchedProcess {
+    fn watch(running: AttachedProcess) -> Self {
         let cancel = CancellationToken::new();
         let end = cancel.clone().drop_guard();
         let finished = tokio::spawn(async move { running.finish(&cancel).await });
@@ -97,7 +97,7 @@ impl Kept {
     }
 }
 
-impl Life for Kept {
+impl ProcessLife for WatchedProcess {
     fn end(mut self: Box<Self>) -> BoxFuture<'static, String> {
         Box::pin(async move {
             let by_itself = tokio::time::timeout(FAREWELL, &mut self.finished).await;
@@ -118,13 +118,13 @@ impl Life for Kept {
 }
 
 /// What it wrote to standard error, and why it did not run if that is the matter.
-fn last_words(report: &Report) -> String {
+fn last_words(report: &CommandReport) -> String {
     let said = [&report.out.head[..], &report.out.tail[..]].concat();
     let said = String::from_utf8_lossy(&said);
     let said = text::suffix(said.trim(), WORDS_MAX);
     match &report.end {
-        End::NotStarted { errno } => std::io::Error::from_raw_os_error(*errno).to_string(),
-        End::Refused { why } => why.clone(),
-        End::Exited { .. } | End::Signalled { .. } | End::Unknown => said.to_owned(),
+        CommandEnd::NotStarted { errno } => std::io::Error::from_raw_os_error(*errno).to_string(),
+        CommandEnd::Refused { why } => why.clone(),
+        CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } | CommandEnd::Unknown => said.to_owned(),
     }
 }

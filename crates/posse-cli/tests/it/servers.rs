@@ -81,7 +81,7 @@ fn call(place: &Place, tools: &[&str], args: &[&str]) -> (Vec<String>, Ran) {
     ((1..=tools.len()).map(result).collect(), ran)
 }
 
-// S08 S13 S26 Seen to fail with the whole environment in place of what `Environment::select` gives, with `Sandbox::off` for the launch,
+// S08 S13 S26 Seen to fail with the whole environment in place of what `CommandEnvironment::select` gives, with `Sandbox::off` for the launch,
 // and without the secrets of servers in the redactor.
 #[test]
 fn a_server_runs_in_the_sandbox_with_the_variables_that_it_was_given() {

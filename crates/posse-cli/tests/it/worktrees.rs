@@ -319,7 +319,7 @@ fn a_task_in_a_worktree_does_not_change_the_tools_it_calls() {
 
 #[test]
 fn nor_does_a_delegated_one() {
-    // S11 Seen to fail with the worktree as `project` in `Apart::open`.
+    // S11 Seen to fail with the worktree as `project` in `WorktreeProvider::open`.
     let (place, change) = place_with_tool();
     let script = "boss:\n\
         - calls: [{subagent: {action: define, name: apart, description: x, tools: [bash, hello], system_prompt: You work., model: 'MODEL#apart'}}]\n\

@@ -3,7 +3,7 @@
 use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
-use super::{Head, Key, OPERATOR, ORCHESTRATOR};
+use super::{ContextKey, OPERATOR, ORCHESTRATOR, ValueHead};
 use crate::error::{Error, ErrorCode, Result};
 use crate::pattern::wildcard;
 use crate::text::prefix;
@@ -29,12 +29,12 @@ impl Default for Audience {
 
 /// Audience changes of a write; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct AudienceChange {
     pub readable_by: Option<Vec<String>>,
     pub writable_by: Option<Vec<String>>,
 }
 
-impl Wanted {
+impl AudienceChange {
     /// Parses participant patterns; fails on malformed ones.
     pub fn parse(readable_by: Option<Vec<String>>, writable_by: Option<Vec<String>>) -> Result<Self> {
         for (name, list) in [("readable_by", &readable_by), ("writable_by", &writable_by)] {
@@ -108,11 +108,11 @@ fn is_in(patterns: &[String], participant: &str) -> bool {
 }
 
 /// The error for a reader who is not among those a key is for.
-pub fn unreadable(key: &Key) -> Error {
+pub fn unreadable(key: &ContextKey) -> Error {
     denied(localized!("key-not-readable", key))
 }
 
-pub(super) fn check_writer(head: &Head, participant: &str) -> Result<()> {
+pub(super) fn check_writer(head: &ValueHead, participant: &str) -> Result<()> {
     if head.audience.may_write(participant) {
         return Ok(());
     }

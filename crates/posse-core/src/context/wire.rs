@@ -5,30 +5,40 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::{
-    Audience, Changed, Entry, HISTORY_MAX, Head, KEYS_MAX, Key, Label, Past, Snapshot, TTL_S_MAX, Wanted,
+    Audience, AudienceChange, ChangeResult, ContextEntry, ContextKey, ContextSnapshot, HISTORY_MAX,
+    HistoryLine, KEYS_MAX, SnapshotLabel, TTL_S_MAX, ValueHead,
 };
 use crate::arguments::{ActionFields, ArgumentReader};
 use crate::error::{Error, ErrorCode, Result};
 
 /// A request whose names were checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum ContextRequest {
     ListKeys,
-    Read(Key),
-    ReadBatch(Vec<Key>),
-    ReadHistory { key: Key, versions: u32 },
-    Write { key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64>, audience: Wanted },
-    Delete(Key),
-    Snapshot(Label),
-    Wait(Wait),
+    Read(ContextKey),
+    ReadBatch(Vec<ContextKey>),
+    ReadHistory {
+        key: ContextKey,
+        versions: u32,
+    },
+    Write {
+        key: ContextKey,
+        value: String,
+        expected_version: Option<u64>,
+        ttl_s: Option<u64>,
+        audience: AudienceChange,
+    },
+    Delete(ContextKey),
+    Snapshot(SnapshotLabel),
+    Wait(ContextWait),
 }
 
 /// Until one of these keys is written or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
-    pub keys: Vec<Key>,
+pub struct ContextWait {
+    pub keys: Vec<ContextKey>,
     /// Versions the caller has seen, 0 for an absent key; unlisted keys count from their current version.
-    pub known: BTreeMap<Key, u64>,
+    pub known: BTreeMap<ContextKey, u64>,
     pub timeout_s: u64,
 }
 
@@ -51,12 +61,12 @@ const ACTIONS: &[ActionFields] = &[
     ActionFields { action: "wait", fields: &["keys", "known_versions", "timeout_s"] },
 ];
 
-impl Request {
+impl ContextRequest {
     /// Parses the JSON arguments of the `shared_context` tool.
     pub fn parse(arguments: &str) -> Result<Self> {
         let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
         let any = 0..=u64::MAX;
-        let key = || Key::parse(&reader.needed("key", reader.text("key")?)?);
+        let key = || ContextKey::parse(&reader.needed("key", reader.text("key")?)?);
         let keys = || reader.needed("keys", reader.texts("keys")?);
         match reader.action() {
             "list_keys" => Ok(Self::ListKeys),
@@ -74,10 +84,12 @@ impl Request {
                 reader.needed("value", reader.text("value")?)?,
                 reader.integer("expected_version", any.clone())?,
                 reader.integer("ttl_s", any)?,
-                Wanted::parse(reader.texts("readable_by")?, reader.texts("writable_by")?)?,
+                AudienceChange::parse(reader.texts("readable_by")?, reader.texts("writable_by")?)?,
             ),
             "delete" => Ok(Self::Delete(key()?)),
-            "snapshot" => Ok(Self::Snapshot(Label::parse(&reader.needed("label", reader.text("label")?)?)?)),
+            "snapshot" => {
+                Ok(Self::Snapshot(SnapshotLabel::parse(&reader.needed("label", reader.text("label")?)?)?))
+            }
             "wait" => Self::wait(
                 &keys()?,
                 reader.integers("known_versions")?.unwrap_or_default(),
@@ -92,11 +104,11 @@ impl Request {
         if keys.len() > KEYS_MAX {
             return Err(invalid(localized!("keys-too-many", keys_max = KEYS_MAX)));
         }
-        Ok(Self::ReadBatch(keys.iter().map(|key| Key::parse(key)).collect::<Result<_>>()?))
+        Ok(Self::ReadBatch(keys.iter().map(|key| ContextKey::parse(key)).collect::<Result<_>>()?))
     }
 
     /// Builds a request for a key's history.
-    pub fn read_history(key: Key, versions: Option<u32>) -> Result<Self> {
+    pub fn read_history(key: ContextKey, versions: Option<u32>) -> Result<Self> {
         match versions.unwrap_or(HISTORY_MAX) {
             0 => Err(invalid(localized!("versions-too-few"))),
             versions => Ok(Self::ReadHistory { key, versions: versions.min(HISTORY_MAX) }),
@@ -109,24 +121,24 @@ impl Request {
         if keys.is_empty() {
             return Err(invalid(localized!("keys-empty")).hint(localized!("keys-empty-hint")));
         }
-        let known = known.iter().map(|(key, version)| Ok((Key::parse(key)?, *version)));
-        let known: BTreeMap<Key, u64> = known.collect::<Result<_>>()?;
+        let known = known.iter().map(|(key, version)| Ok((ContextKey::parse(key)?, *version)));
+        let known: BTreeMap<ContextKey, u64> = known.collect::<Result<_>>()?;
         if let Some(key) = known.keys().find(|key| !keys.contains(key)) {
             return Err(invalid(localized!("known-version-stray", key)));
         }
         match timeout_s.unwrap_or(WAIT_S) {
-            timeout_s @ 1..=WAIT_S_MAX => Ok(Self::Wait(Wait { keys, known, timeout_s })),
+            timeout_s @ 1..=WAIT_S_MAX => Ok(Self::Wait(ContextWait { keys, known, timeout_s })),
             _ => Err(invalid(localized!("wait-out-of-range", wait_s_max = WAIT_S_MAX))),
         }
     }
 
     /// Builds a write request.
     pub fn write(
-        key: Key,
+        key: ContextKey,
         value: String,
         expected_version: Option<u64>,
         ttl_s: Option<u64>,
-        audience: Wanted,
+        audience: AudienceChange,
     ) -> Result<Self> {
         if ttl_s.is_some_and(|ttl_s| ttl_s == 0 || ttl_s > TTL_S_MAX) {
             return Err(invalid(localized!("ttl-out-of-range", ttl_s_max = TTL_S_MAX))
@@ -142,39 +154,40 @@ fn invalid(text: impl Into<LocalizedText>) -> Error {
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ContextAnswer {
     Keys {
-        heads: Vec<Head>,
+        heads: Vec<ValueHead>,
         /// Number of entries the caller may not read; `bytes` counts them too.
         hidden: u64,
         hidden_tokens: u64,
     },
-    Value(Entry),
+    Value(ContextEntry),
     Batch {
-        entries: Vec<Entry>,
-        missing: Vec<Key>,
+        entries: Vec<ContextEntry>,
+        missing: Vec<ContextKey>,
         /// Keys that are there and not for the caller.
-        denied: Vec<Key>,
+        denied: Vec<ContextKey>,
     },
     History {
-        key: Key,
-        past: Vec<Past>,
+        key: ContextKey,
+        past: Vec<HistoryLine>,
     },
-    Changed(Changed),
-    Waited(Waited),
+    Changed(ChangeResult),
+    Waited(WaitResult),
 }
 
 /// Changes that ended a wait; empty on timeout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Waited {
-    pub written: Vec<Head>,
-    pub deleted: Vec<Key>,
+pub struct WaitResult {
+    pub written: Vec<ValueHead>,
+    pub deleted: Vec<ContextKey>,
 }
 
-impl Wait {
+impl ContextWait {
     /// Returns the versions to compare with from now on: the caller's, otherwise the current ones.
-    pub fn baseline(&self, now: &[Head]) -> BTreeMap<Key, u64> {
-        let version = |key: &Key| now.iter().find(|head| head.key == *key).map_or(0, |head| head.version);
+    pub fn baseline(&self, now: &[ValueHead]) -> BTreeMap<ContextKey, u64> {
+        let version =
+            |key: &ContextKey| now.iter().find(|head| head.key == *key).map_or(0, |head| head.version);
         self.keys
             .iter()
             .map(|key| (key.clone(), self.known.get(key).copied().unwrap_or_else(|| version(key))))
@@ -182,8 +195,8 @@ impl Wait {
     }
 
     /// Returns the changes since the baseline.
-    pub fn news(baseline: &BTreeMap<Key, u64>, now: &[Head]) -> Waited {
-        let mut news = Waited::default();
+    pub fn news(baseline: &BTreeMap<ContextKey, u64>, now: &[ValueHead]) -> WaitResult {
+        let mut news = WaitResult::default();
         for (key, known) in baseline {
             match now.iter().find(|head| head.key == *key) {
                 Some(head) if head.version != *known => news.written.push(head.clone()),
@@ -195,18 +208,18 @@ impl Wait {
     }
 }
 
-impl Waited {
+impl WaitResult {
     /// Tells whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.written.is_empty() && self.deleted.is_empty()
     }
 }
 
-impl Answer {
+impl ContextAnswer {
     /// Prints the answer as JSON.
     pub fn to_json(&self) -> Value {
         match self {
-            Answer::Keys { heads, hidden, hidden_tokens } => {
+            ContextAnswer::Keys { heads, hidden, hidden_tokens } => {
                 let tokens: u64 = heads.iter().map(|head| head.tokens).sum();
                 let mut answer = json!({
                     "keys": heads.iter().map(|head| sized(json!({}), head)).collect::<Vec<_>>(),
@@ -217,9 +230,10 @@ impl Answer {
                 }
                 answer
             }
-            Answer::Value(entry) => value(entry),
-            Answer::Batch { entries, missing, denied } => {
-                let names = |keys: &[Key]| keys.iter().map(|key| json!(key.as_str())).collect::<Vec<_>>();
+            ContextAnswer::Value(entry) => value(entry),
+            ContextAnswer::Batch { entries, missing, denied } => {
+                let names =
+                    |keys: &[ContextKey]| keys.iter().map(|key| json!(key.as_str())).collect::<Vec<_>>();
                 let mut answer = json!({
                     "entries": entries.iter().map(value).collect::<Vec<_>>(),
                     "not_found": names(missing),
@@ -229,46 +243,46 @@ impl Answer {
                 }
                 answer
             }
-            Answer::History { key, past } => {
+            ContextAnswer::History { key, past } => {
                 json!({ "key": key.as_str(), "versions": past.iter().map(line).collect::<Vec<_>>() })
             }
-            Answer::Changed(changed) => self::changed(changed),
-            Answer::Waited(waited) => json!({
+            ContextAnswer::Changed(changed) => self::changed(changed),
+            ContextAnswer::Waited(waited) => json!({
                 "written": waited.written.iter().map(|head| sized(json!({}), head)).collect::<Vec<_>>(),
-                "deleted": waited.deleted.iter().map(Key::as_str).collect::<Vec<_>>(),
+                "deleted": waited.deleted.iter().map(ContextKey::as_str).collect::<Vec<_>>(),
                 "timed_out": waited.is_empty(),
             }),
         }
     }
 }
 
-fn value(entry: &Entry) -> Value {
+fn value(entry: &ContextEntry) -> Value {
     described(json!({ "value": entry.value }), &entry.head)
 }
 
-fn line(past: &Past) -> Value {
+fn line(past: &HistoryLine) -> Value {
     sized(json!({ "action": past.act.wire(), "value": past.value }), &past.head)
 }
 
-fn changed(changed: &Changed) -> Value {
+fn changed(changed: &ChangeResult) -> Value {
     match changed {
-        Changed::Written(head) => {
+        ChangeResult::Written(head) => {
             let mut value = described(json!({}), head);
             if let Some(warning) = head.warning() {
                 value["warning"] = json!(warning.english());
             }
             value
         }
-        Changed::Deleted { key, previous_version } => {
+        ChangeResult::Deleted { key, previous_version } => {
             json!({ "deleted": key.as_str(), "previous_version": previous_version })
         }
-        Changed::SnapshotTaken(taken) => snapshot(taken),
-        Changed::Restored { written, deleted } => json!({ "written": written, "deleted": deleted }),
+        ChangeResult::SnapshotTaken(taken) => snapshot(taken),
+        ChangeResult::Restored { written, deleted } => json!({ "written": written, "deleted": deleted }),
     }
 }
 
 /// Prints a snapshot's metadata as JSON.
-pub fn snapshot(taken: &Snapshot) -> Value {
+pub fn snapshot(taken: &ContextSnapshot) -> Value {
     json!({
         "label": taken.label.as_str(),
         "taken_by": taken.taken_by,
@@ -278,14 +292,14 @@ pub fn snapshot(taken: &Snapshot) -> Value {
     })
 }
 
-fn sized(value: Value, head: &Head) -> Value {
+fn sized(value: Value, head: &ValueHead) -> Value {
     let mut value = described(value, head);
     value["value_size_tokens"] = json!(head.tokens);
     value
 }
 
 /// The fields of the specification, and those of ours that have something to say.
-fn described(value: Value, head: &Head) -> Value {
+fn described(value: Value, head: &ValueHead) -> Value {
     let mut fields = match value {
         Value::Object(fields) => fields,
         _ => Map::new(),

@@ -66,7 +66,7 @@ mod tests {
             name: name.to_owned(),
             description: description.to_owned(),
             input_schema: "{}".to_owned(),
-            effect: crate::tool::Effect::Pure,
+            effect: crate::tool::ToolEffect::Pure,
         };
         let long = "x".repeat(500);
         let tools = [

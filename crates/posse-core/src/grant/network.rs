@@ -7,10 +7,10 @@ use std::sync::Arc;
 use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
-use crate::confinement::Reach;
+use crate::confinement::NetworkReach;
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{prefix, visible};
-use crate::web::{Host, authority_of};
+use crate::web::{WebHost, authority_of};
 
 /// More hosts than a person lists.
 const HOSTS_MAX: usize = 1_000;
@@ -18,27 +18,27 @@ const HOSTS_MAX: usize = 1_000;
 /// Hosts that may be reached; none, all, or those that one of the patterns fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
-pub struct Network(Arc<BTreeSet<HostPattern>>);
+pub struct NetworkGrant(Arc<BTreeSet<HostPattern>>);
 
 /// `docs.rs` is that host alone, `*.docs.rs` every host below it, `*` every host; with `:8443` at that port only.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostPattern {
-    hosts: Hosts,
+    hosts: AllowedHosts,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Hosts {
+enum AllowedHosts {
     All,
     /// A name without the dot in front of it.
     Below(String),
-    One(Host),
+    One(WebHost),
 }
 
-impl Network {
+impl NetworkGrant {
     /// Allows every host.
     pub fn full() -> Self {
-        Self(Arc::new(BTreeSet::from([HostPattern { hosts: Hosts::All, port: None }])))
+        Self(Arc::new(BTreeSet::from([HostPattern { hosts: AllowedHosts::All, port: None }])))
     }
 
     /// Allows no host.
@@ -57,13 +57,13 @@ impl Network {
     }
 
     /// Tells whether the host and port may be reached.
-    pub fn allows(&self, host: &Host, port: u16) -> bool {
+    pub fn allows(&self, host: &WebHost, port: u16) -> bool {
         self.0.iter().any(|pattern| pattern.fits(host, port))
     }
 
     /// Tells whether every host is allowed.
     pub fn is_full(&self) -> bool {
-        self.0.iter().any(|pattern| pattern.hosts == Hosts::All && pattern.port.is_none())
+        self.0.iter().any(|pattern| pattern.hosts == AllowedHosts::All && pattern.port.is_none())
     }
 
     /// Tells whether no host is allowed.
@@ -72,23 +72,23 @@ impl Network {
     }
 
     /// Returns the ports a process can be given. The kernel cannot restrict hosts.
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> NetworkReach {
         if self.is_full() {
-            return Reach::Full;
+            return NetworkReach::Full;
         }
-        let open = self.0.iter().filter(|pattern| pattern.hosts == Hosts::All);
+        let open = self.0.iter().filter(|pattern| pattern.hosts == AllowedHosts::All);
         let ports: BTreeSet<u16> = open.filter_map(|pattern| pattern.port).collect();
-        if ports.is_empty() { Reach::None } else { Reach::Ports(ports) }
+        if ports.is_empty() { NetworkReach::None } else { NetworkReach::Ports(ports) }
     }
 
     /// Returns the intersection of both.
-    pub fn narrow(&self, other: &Network) -> Network {
+    pub fn narrow(&self, other: &NetworkGrant) -> NetworkGrant {
         let pairs = self.0.iter().flat_map(|mine| other.0.iter().filter_map(|theirs| mine.common(theirs)));
-        Network(Arc::new(pairs.collect()))
+        NetworkGrant(Arc::new(pairs.collect()))
     }
 
     /// Tells whether everything the other allows is allowed here.
-    pub fn contains(&self, other: &Network) -> bool {
+    pub fn contains(&self, other: &NetworkGrant) -> bool {
         // Neither finitely many hosts nor finitely many ports make up a pattern that is open, so one alone must cover it.
         let is_covered = |theirs: &HostPattern| self.0.iter().any(|mine| mine.covers(theirs));
         other.0.iter().all(is_covered)
@@ -116,25 +116,25 @@ impl HostPattern {
                 Some(Ok(port @ 1..)) => Some(port),
                 Some(_) => return Err(wrong(localized!("not-a-port"))),
             };
-            return Ok(Self { hosts: Hosts::All, port });
+            return Ok(Self { hosts: AllowedHosts::All, port });
         }
         let (host, port) = authority_of(rest).map_err(|why| wrong(why.into()))?;
         let hosts = match (below, host) {
-            (false, host) => Hosts::One(host),
-            (true, Host::Name(name)) => Hosts::Below(name),
-            (true, Host::V4(_) | Host::V6(_)) => return Err(wrong(localized!("below-a-number"))),
+            (false, host) => AllowedHosts::One(host),
+            (true, WebHost::Name(name)) => AllowedHosts::Below(name),
+            (true, WebHost::V4(_) | WebHost::V6(_)) => return Err(wrong(localized!("below-a-number"))),
         };
         Ok(Self { hosts, port })
     }
 
     /// Tells whether the host and port match.
-    pub fn fits(&self, host: &Host, port: u16) -> bool {
+    pub fn fits(&self, host: &WebHost, port: u16) -> bool {
         self.port.is_none_or(|only| only == port)
             && match (&self.hosts, host) {
-                (Hosts::All, _) => true,
-                (Hosts::Below(parent), Host::Name(name)) => is_below(name, parent),
-                (Hosts::Below(_), Host::V4(_) | Host::V6(_)) => false,
-                (Hosts::One(one), host) => one == host,
+                (AllowedHosts::All, _) => true,
+                (AllowedHosts::Below(parent), WebHost::Name(name)) => is_below(name, parent),
+                (AllowedHosts::Below(_), WebHost::V4(_) | WebHost::V6(_)) => false,
+                (AllowedHosts::One(one), host) => one == host,
             }
     }
 
@@ -148,15 +148,20 @@ impl HostPattern {
             (mine, theirs) => mine.or(theirs),
         };
         let hosts = match (&self.hosts, &other.hosts) {
-            (Hosts::All, hosts) | (hosts, Hosts::All) => hosts.clone(),
-            (Hosts::One(one), Hosts::One(other)) => (one == other).then(|| Hosts::One(one.clone()))?,
-            (Hosts::One(one), Hosts::Below(parent)) | (Hosts::Below(parent), Hosts::One(one)) => match one {
-                Host::Name(name) if is_below(name, parent) => Hosts::One(one.clone()),
-                Host::Name(_) | Host::V4(_) | Host::V6(_) => return None,
+            (AllowedHosts::All, hosts) | (hosts, AllowedHosts::All) => hosts.clone(),
+            (AllowedHosts::One(one), AllowedHosts::One(other)) => {
+                (one == other).then(|| AllowedHosts::One(one.clone()))?
+            }
+            (AllowedHosts::One(one), AllowedHosts::Below(parent))
+            | (AllowedHosts::Below(parent), AllowedHosts::One(one)) => match one {
+                WebHost::Name(name) if is_below(name, parent) => AllowedHosts::One(one.clone()),
+                WebHost::Name(_) | WebHost::V4(_) | WebHost::V6(_) => return None,
             },
-            (Hosts::Below(mine), Hosts::Below(theirs)) => match (mine, theirs) {
-                (mine, theirs) if mine == theirs || is_below(mine, theirs) => Hosts::Below(mine.clone()),
-                (mine, theirs) if is_below(theirs, mine) => Hosts::Below(theirs.clone()),
+            (AllowedHosts::Below(mine), AllowedHosts::Below(theirs)) => match (mine, theirs) {
+                (mine, theirs) if mine == theirs || is_below(mine, theirs) => {
+                    AllowedHosts::Below(mine.clone())
+                }
+                (mine, theirs) if is_below(theirs, mine) => AllowedHosts::Below(theirs.clone()),
                 _ => return None,
             },
         };
@@ -168,7 +173,7 @@ fn is_below(name: &str, parent: &str) -> bool {
     name.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
 }
 
-impl Default for Network {
+impl Default for NetworkGrant {
     fn default() -> Self {
         Self::full()
     }
@@ -177,16 +182,16 @@ impl Default for Network {
 impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.hosts {
-            Hosts::All => f.write_str("*")?,
-            Hosts::Below(parent) => write!(f, "*.{parent}")?,
-            Hosts::One(host) => write!(f, "{host}")?,
+            AllowedHosts::All => f.write_str("*")?,
+            AllowedHosts::Below(parent) => write!(f, "*.{parent}")?,
+            AllowedHosts::One(host) => write!(f, "{host}")?,
         }
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
 
 /// For people and models.
-impl fmt::Display for Network {
+impl fmt::Display for NetworkGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_full() {
             return f.write_str("everywhere");
@@ -199,15 +204,15 @@ impl fmt::Display for Network {
     }
 }
 
-impl TryFrom<Vec<String>> for Network {
+impl TryFrom<Vec<String>> for NetworkGrant {
     type Error = Error;
     fn try_from(hosts: Vec<String>) -> Result<Self> {
         Self::parse(hosts)
     }
 }
 
-impl From<Network> for Vec<String> {
-    fn from(network: Network) -> Self {
+impl From<NetworkGrant> for Vec<String> {
+    fn from(network: NetworkGrant) -> Self {
         network.0.iter().map(ToString::to_string).collect()
     }
 }
@@ -217,11 +222,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn network(hosts: &[&str]) -> Network {
-        Network::parse(hosts).unwrap()
+    fn network(hosts: &[&str]) -> NetworkGrant {
+        NetworkGrant::parse(hosts).unwrap()
     }
 
-    fn allows(network: &Network, authority: &str) -> bool {
+    fn allows(network: &NetworkGrant, authority: &str) -> bool {
         let (host, port) = authority_of(authority).unwrap();
         network.allows(&host, port.unwrap_or(443))
     }
@@ -245,7 +250,9 @@ mod tests {
         ] {
             assert!(!allows(&docs, outside), "{outside}");
         }
-        assert!(allows(&Network::full(), "anywhere.test") && !allows(&Network::none(), "anywhere.test"));
+        assert!(
+            allows(&NetworkGrant::full(), "anywhere.test") && !allows(&NetworkGrant::none(), "anywhere.test")
+        );
         assert_eq!(network(&["domain:docs.rs"]), network(&["docs.rs"]));
         assert_eq!(docs.to_string(), "*.example.com, docs.rs, localhost:8080, [::1]:80");
     }
@@ -268,10 +275,10 @@ mod tests {
         ] {
             assert_eq!(HostPattern::parse(wrong).unwrap_err().code(), ErrorCode::InvalidRequest, "{wrong}");
         }
-        assert!(Network::parse((0..=HOSTS_MAX).map(|n| format!("h{n}.test"))).is_err());
+        assert!(NetworkGrant::parse((0..=HOSTS_MAX).map(|n| format!("h{n}.test"))).is_err());
     }
 
-    fn any_network() -> impl Strategy<Value = Network> {
+    fn any_network() -> impl Strategy<Value = NetworkGrant> {
         let host = proptest::sample::select(vec![
             "*",
             "*:80",
@@ -303,7 +310,7 @@ mod tests {
             prop_assert!(one.contains(&both) && other.contains(&both));
             prop_assert_eq!(one.contains(&other), both.contains(&other));
             let written = serde_json::to_string(&both).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Network>(&written).unwrap(), both);
+            prop_assert_eq!(serde_json::from_str::<NetworkGrant>(&written).unwrap(), both);
         }
     }
 }

@@ -3,10 +3,10 @@
 use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
-use super::network::Network;
-use super::{Access, Autonomy, Rule, Tier, Verdict, subject};
-use crate::pattern::{Fit, Purpose, Subject, ToolPattern};
-use crate::tool::Effect;
+use super::network::NetworkGrant;
+use super::{AccessLevel, Autonomy, GrantRule, RuleVerdict, SandboxTier, subject};
+use crate::pattern::{CallSubject, PatternFit, PatternPurpose, ToolPattern};
+use crate::tool::ToolEffect;
 
 /// Rights an agent asks for. Absent fields leave the parent's rights as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,9 +19,9 @@ pub struct Rights {
     pub deny: Vec<ToolPattern>,
     /// For each call the last rule that fits decides; where none fits, nothing is taken away.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<Rule>,
-    #[serde(skip_serializing_if = "Access::is_whole")]
-    pub access: Access,
+    pub rules: Vec<GrantRule>,
+    #[serde(skip_serializing_if = "AccessLevel::is_whole")]
+    pub access: AccessLevel,
     /// Files may be written only where one of these globs fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_paths: Option<Vec<String>>,
@@ -30,13 +30,13 @@ pub struct Rights {
     pub read_roots: Option<Vec<String>>,
     /// Hosts it may reach.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<NetworkGrant>,
     /// Upper bound of the autonomy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autonomy: Option<Autonomy>,
     /// Lower bound of the confinement.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Tier>,
+    pub sandbox: Option<SandboxTier>,
 }
 
 /// An objection to a call. Later variants weigh more.
@@ -50,9 +50,9 @@ pub(super) enum Objection {
 }
 
 /// A call as conditions see it.
-pub(super) struct Case<'a> {
+pub(super) struct CallCase<'a> {
     pub tool: &'a str,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     pub workspace: &'a str,
     /// The kernel enforces the paths and the network of the grant on processes.
     pub is_confined: bool,
@@ -82,9 +82,9 @@ impl Rights {
         let mut ruled_out = false;
         for rule in self.rules.iter().filter(|rule| rule.pattern.names(tool)) {
             match (rule.verdict, rule.pattern.argument()) {
-                (Verdict::Allow | Verdict::Ask, _) => ruled_out = false,
-                (Verdict::Deny, None) => ruled_out = true,
-                (Verdict::Deny, Some(_)) => {}
+                (RuleVerdict::Allow | RuleVerdict::Ask, _) => ruled_out = false,
+                (RuleVerdict::Deny, None) => ruled_out = true,
+                (RuleVerdict::Deny, Some(_)) => {}
             }
         }
         ruled_out
@@ -96,7 +96,7 @@ impl Rights {
         let has_some = self.tools.as_deref().is_some_and(with_argument)
             || with_argument(&self.deny)
             || !self.rules.is_empty()
-            || self.access != Access::Whole
+            || self.access != AccessLevel::Whole
             || self.write_paths.is_some()
             || self.read_roots.is_some();
         has_some.then(|| Rights { network: None, autonomy: None, sandbox: None, ..self.clone() })
@@ -112,8 +112,8 @@ impl Rights {
     }
 
     /// The most that stands against a call.
-    pub(super) fn objection(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
-        let Case { tool, effect, .. } = *case;
+    pub(super) fn objection(&self, case: &CallCase<'_>, subject: &CallSubject<'_>) -> Option<Objection> {
+        let CallCase { tool, effect, .. } = *case;
         if !self.access.allows(tool, effect) {
             return Some(Objection::Never(fixed!("refused-read-only", tool)));
         }
@@ -128,19 +128,21 @@ impl Rights {
         all.into_iter().flatten().reduce(|most, next| if next.weight() > most.weight() { next } else { most })
     }
 
-    fn by_list(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+    fn by_list(&self, tool: &str, subject: &CallSubject<'_>) -> Option<Objection> {
         let ours: Vec<&ToolPattern> = self.tools.as_ref()?.iter().filter(|p| p.names(tool)).collect();
-        let fit = |p: &&ToolPattern| p.argument().map_or(Fit::Surely, |a| subject.fit(a, Purpose::Give));
-        let best = ours.iter().map(fit).max().unwrap_or(Fit::Not);
+        let fit = |p: &&ToolPattern| {
+            p.argument().map_or(PatternFit::Surely, |a| subject.fit(a, PatternPurpose::Give))
+        };
+        let best = ours.iter().map(fit).max().unwrap_or(PatternFit::Not);
         let allowed: Vec<&str> = ours.iter().filter_map(|p| p.argument()).collect();
         let why = || fixed!("refused-other-calls", tool, allowed = allowed.join(", "));
         Objection::unless(best, why)
     }
 
-    fn by_denial(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+    fn by_denial(&self, tool: &str, subject: &CallSubject<'_>) -> Option<Objection> {
         let fit = |p: &ToolPattern| match p.names(tool) {
-            true => p.argument().map_or(Fit::Surely, |a| subject.fit(a, Purpose::Take)),
-            false => Fit::Not,
+            true => p.argument().map_or(PatternFit::Surely, |a| subject.fit(a, PatternPurpose::Take)),
+            false => PatternFit::Not,
         };
         let (fit, pattern) = self
             .deny
@@ -150,25 +152,27 @@ impl Rights {
         Objection::because(fit, || fixed!("refused-denied", pattern))
     }
 
-    fn by_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+    fn by_rule(&self, tool: &str, subject: &CallSubject<'_>) -> Option<Objection> {
         let mut doubt = None;
-        for Rule { pattern, verdict } in self.rules.iter().rev().filter(|rule| rule.pattern.names(tool)) {
-            let purpose = if *verdict == Verdict::Allow { Purpose::Give } else { Purpose::Take };
-            let fit = pattern.argument().map_or(Fit::Surely, |a| subject.fit(a, purpose));
+        for GrantRule { pattern, verdict } in self.rules.iter().rev().filter(|rule| rule.pattern.names(tool))
+        {
+            let purpose =
+                if *verdict == RuleVerdict::Allow { PatternPurpose::Give } else { PatternPurpose::Take };
+            let fit = pattern.argument().map_or(PatternFit::Surely, |a| subject.fit(a, purpose));
             let denied = || fixed!("refused-by-rule", pattern);
             match (verdict, fit) {
-                (_, Fit::Not) => {}
+                (_, PatternFit::Not) => {}
                 // To look after one's tasks is nothing to be asked about.
-                (Verdict::Ask, _) if *subject == Subject::Free => return doubt,
+                (RuleVerdict::Ask, _) if *subject == CallSubject::Free => return doubt,
                 // What might be allowed by this one is decided by those before it.
-                (Verdict::Allow, Fit::Perhaps) => {}
-                (Verdict::Allow, Fit::Surely) => return doubt,
-                (Verdict::Ask, Fit::Perhaps | Fit::Surely) => {
+                (RuleVerdict::Allow, PatternFit::Perhaps) => {}
+                (RuleVerdict::Allow, PatternFit::Surely) => return doubt,
+                (RuleVerdict::Ask, PatternFit::Perhaps | PatternFit::Surely) => {
                     let asked = Objection::Rule(fixed!("asks-pattern", pattern));
                     return Some(doubt.unwrap_or(asked));
                 }
-                (Verdict::Deny, Fit::Surely) => return Some(Objection::Never(denied())),
-                (Verdict::Deny, Fit::Perhaps) => {
+                (RuleVerdict::Deny, PatternFit::Surely) => return Some(Objection::Never(denied())),
+                (RuleVerdict::Deny, PatternFit::Perhaps) => {
                     doubt = doubt.or_else(|| Objection::because(fit, denied));
                 }
             }
@@ -177,25 +181,27 @@ impl Rights {
     }
 
     /// The rule by which a person has to be asked.
-    pub(super) fn asking_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<&ToolPattern> {
-        let fits = |rule: &&Rule| {
+    pub(super) fn asking_rule(&self, tool: &str, subject: &CallSubject<'_>) -> Option<&ToolPattern> {
+        let fits = |rule: &&GrantRule| {
             let wanted = match rule.verdict {
-                Verdict::Allow => (Purpose::Give, Fit::Surely),
-                Verdict::Ask | Verdict::Deny => (Purpose::Take, Fit::Perhaps),
+                RuleVerdict::Allow => (PatternPurpose::Give, PatternFit::Surely),
+                RuleVerdict::Ask | RuleVerdict::Deny => (PatternPurpose::Take, PatternFit::Perhaps),
             };
             rule.pattern.names(tool)
-                && rule.pattern.argument().map_or(Fit::Surely, |a| subject.fit(a, wanted.0)) >= wanted.1
+                && rule.pattern.argument().map_or(PatternFit::Surely, |a| subject.fit(a, wanted.0))
+                    >= wanted.1
         };
-        let rule = self.rules.iter().rev().filter(|_| *subject != Subject::Free).find(fits)?;
-        (rule.verdict == Verdict::Ask).then_some(&rule.pattern)
+        let rule = self.rules.iter().rev().filter(|_| *subject != CallSubject::Free).find(fits)?;
+        (rule.verdict == RuleVerdict::Ask).then_some(&rule.pattern)
     }
 
-    fn by_write_path(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
+    fn by_write_path(&self, case: &CallCase<'_>, subject: &CallSubject<'_>) -> Option<Objection> {
         let globs = self.write_paths.as_ref()?;
         let where_to = || if globs.is_empty() { "nowhere".to_owned() } else { globs.join(", ") };
         match case.tool {
             "write" | "edit" => {
-                let inside = globs.iter().any(|glob| subject.fit(glob, Purpose::Give) == Fit::Surely);
+                let inside =
+                    globs.iter().any(|glob| subject.fit(glob, PatternPurpose::Give) == PatternFit::Surely);
                 let why = || Objection::Never(fixed!("refused-write-path", places = where_to()));
                 (!inside).then(why)
             }
@@ -207,13 +213,13 @@ impl Rights {
         }
     }
 
-    fn by_read_root(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
+    fn by_read_root(&self, case: &CallCase<'_>, subject: &CallSubject<'_>) -> Option<Objection> {
         let roots = self.read_roots.as_ref()?;
         let where_to = || if roots.is_empty() { "nowhere".to_owned() } else { roots.join(", ") };
         match case.tool {
             "read" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
                 let inside = match subject {
-                    Subject::Path(path) => {
+                    CallSubject::Path(path) => {
                         roots.iter().any(|root| subject::is_below(root, path, case.workspace))
                     }
                     _ => false,
@@ -230,19 +236,19 @@ impl Rights {
 }
 
 impl Objection {
-    fn because(fit: Fit, why: impl Fn() -> String) -> Option<Self> {
+    fn because(fit: PatternFit, why: impl Fn() -> String) -> Option<Self> {
         match fit {
-            Fit::Not => None,
-            Fit::Perhaps => Some(Objection::Doubt(why())),
-            Fit::Surely => Some(Objection::Never(why())),
+            PatternFit::Not => None,
+            PatternFit::Perhaps => Some(Objection::Doubt(why())),
+            PatternFit::Surely => Some(Objection::Never(why())),
         }
     }
 
-    fn unless(fit: Fit, why: impl Fn() -> String) -> Option<Self> {
+    fn unless(fit: PatternFit, why: impl Fn() -> String) -> Option<Self> {
         match fit {
-            Fit::Not => Some(Objection::Never(why())),
-            Fit::Perhaps => Some(Objection::Doubt(why())),
-            Fit::Surely => None,
+            PatternFit::Not => Some(Objection::Never(why())),
+            PatternFit::Perhaps => Some(Objection::Doubt(why())),
+            PatternFit::Surely => None,
         }
     }
 

@@ -18,7 +18,7 @@ const PLAIN: &str = "_-./,:@%+=^";
 
 /// The simple commands of a line, each with at least one word; or why they cannot be told.
 pub fn commands(line: &str) -> Result<Vec<Vec<String>>, &'static str> {
-    let mut lexer = Lexer::default();
+    let mut lexer = ShellLexer::default();
     let mut chars = line.trim_matches([' ', '\t', '\n']).chars().peekable();
     if chars.peek().is_none() {
         return Err(EMPTY);
@@ -27,12 +27,12 @@ pub fn commands(line: &str) -> Result<Vec<Vec<String>>, &'static str> {
         match c {
             ' ' | '\t' => lexer.end_word(),
             '\'' | '"' => lexer.quoted(c, &mut chars)?,
-            ';' => lexer.end_command(Joint::Semicolon)?,
+            ';' => lexer.end_command(CommandJoint::Semicolon)?,
             '|' => {
                 chars.next_if_eq(&'|');
-                lexer.end_command(Joint::Operator)?;
+                lexer.end_command(CommandJoint::Operator)?;
             }
-            '&' if chars.next_if_eq(&'&').is_some() => lexer.end_command(Joint::Operator)?,
+            '&' if chars.next_if_eq(&'&').is_some() => lexer.end_command(CommandJoint::Operator)?,
             _ if c.is_alphanumeric() || PLAIN.contains(c) => lexer.push(c),
             // `HEAD~1`; only at the beginning of a name does it stand for a home directory.
             '~' if lexer
@@ -81,22 +81,22 @@ pub fn pieces(line: &str) -> Vec<Vec<String>> {
 }
 
 #[derive(Default)]
-struct Lexer {
+struct ShellLexer {
     /// `Some` once a word has begun: quotes can make an empty one.
     word: Option<String>,
     command: Vec<String>,
     commands: Vec<Vec<String>>,
-    last: Option<Joint>,
+    last: Option<CommandJoint>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum CommandJoint {
     /// Another command need not follow.
     Semicolon,
     Operator,
 }
 
-impl Lexer {
+impl ShellLexer {
     fn push(&mut self, c: char) {
         self.word.get_or_insert_default().push(c);
     }
@@ -117,7 +117,7 @@ impl Lexer {
         self.command.extend(self.word.take());
     }
 
-    fn end_command(&mut self, joint: Joint) -> Result<(), &'static str> {
+    fn end_command(&mut self, joint: CommandJoint) -> Result<(), &'static str> {
         self.end_word();
         let command = std::mem::take(&mut self.command);
         let first = command.first().ok_or(UNCLEAR)?;
@@ -134,8 +134,8 @@ impl Lexer {
 
     fn finish(mut self) -> Result<Vec<Vec<String>>, &'static str> {
         self.end_word();
-        if !self.command.is_empty() || self.last != Some(Joint::Semicolon) {
-            self.end_command(Joint::Operator)?;
+        if !self.command.is_empty() || self.last != Some(CommandJoint::Semicolon) {
+            self.end_command(CommandJoint::Operator)?;
         }
         Ok(self.commands)
     }

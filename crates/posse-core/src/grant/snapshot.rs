@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Autonomy, Grant, Network, Rights, Tier};
+use super::{Autonomy, Grant, NetworkGrant, Rights, SandboxTier};
 
 #[derive(Serialize, Deserialize)]
-struct Snapshot {
+struct GrantSnapshot {
     tools: std::collections::BTreeSet<String>,
     depth: u32,
     #[serde(default, skip_serializing_if = "is_usual")]
@@ -16,11 +16,11 @@ struct Snapshot {
     conditions: Vec<Rights>,
     // What journals of earlier versions do not say was not restricted.
     #[serde(default, skip_serializing_if = "is_usual")]
-    network: Network,
+    network: NetworkGrant,
     #[serde(default, skip_serializing_if = "is_usual")]
     autonomy: Autonomy,
     #[serde(default, skip_serializing_if = "is_usual")]
-    sandbox: Tier,
+    sandbox: SandboxTier,
     #[serde(default, skip_serializing_if = "is_usual")]
     confined: bool,
 }
@@ -33,13 +33,14 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 pub fn serialize<S: Serializer>(grant: &Grant, serializer: S) -> Result<S::Ok, S::Error> {
     let Grant { tools, depth, level, conditions, network, autonomy, sandbox, confined } = grant.clone();
     let tools = Arc::unwrap_or_clone(tools);
-    Snapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined }.serialize(serializer)
+    GrantSnapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined }
+        .serialize(serializer)
 }
 
 /// Deserializes a grant from the journal, the only other way to obtain one.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Grant, D::Error> {
-    let Snapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined } =
-        Snapshot::deserialize(deserializer)?;
+    let GrantSnapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined } =
+        GrantSnapshot::deserialize(deserializer)?;
     let tools = Arc::new(tools);
     Ok(Grant { tools, depth, level, conditions, network, autonomy, sandbox, confined })
 }

@@ -5,26 +5,26 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::shell;
-use crate::pattern::Subject;
+use crate::pattern::CallSubject;
 use crate::task::agent_named;
 use crate::tool::{DELEGATION, FILE_TOOLS};
-use crate::web::Address;
+use crate::web::WebAddress;
 
 /// One for each simple command of a line; one alone for every other call. `root` is the workspace, if it is known.
-pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
+pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<CallSubject<'static>> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {
-        return vec![Subject::Unclear("the arguments cannot be read")];
+        return vec![CallSubject::Unclear("the arguments cannot be read")];
     };
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let subject = match tool {
         "bash" => {
             return match text("command").map(shell::commands) {
-                None => vec![Subject::Unclear("there is no command")],
+                None => vec![CallSubject::Unclear("there is no command")],
                 Some(Err(why)) => {
                     let pieces = text("command").map(shell::pieces).unwrap_or_default();
-                    vec![Subject::Line { why, pieces }]
+                    vec![CallSubject::Line { why, pieces }]
                 }
-                Some(Ok(commands)) => commands.into_iter().map(Subject::Command).collect(),
+                Some(Ok(commands)) => commands.into_iter().map(CallSubject::Command).collect(),
             };
         }
         _ if FILE_TOOLS.contains(&tool) => {
@@ -33,31 +33,31 @@ pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
         DELEGATION => match text("action") {
             Some("spawn") | None => {
                 let agent = agent_named(&arguments);
-                agent.map_or(Subject::Unclear("no agent is named"), |agent| plain(agent.to_owned()))
+                agent.map_or(CallSubject::Unclear("no agent is named"), |agent| plain(agent.to_owned()))
             }
-            Some(_) => Subject::Free,
+            Some(_) => CallSubject::Free,
         },
-        "fetch" => match text("url").map(Address::parse) {
-            None => Subject::Unclear("there is no address"),
-            Some(Err(why)) => Subject::Unclear(why),
-            Some(Ok(address)) => Subject::Address(address),
+        "fetch" => match text("url").map(WebAddress::parse) {
+            None => CallSubject::Unclear("there is no address"),
+            Some(Err(why)) => CallSubject::Unclear(why),
+            Some(Ok(address)) => CallSubject::Address(address),
         },
-        "skill" => text("name").map_or(Subject::Free, |name| plain(name.to_owned())),
+        "skill" => text("name").map_or(CallSubject::Free, |name| plain(name.to_owned())),
         _ => match text("url") {
             Some(url) => plain(url.to_owned()),
-            None => Subject::Unclear("no rule can tell what this call is about"),
+            None => CallSubject::Unclear("no rule can tell what this call is about"),
         },
     };
     vec![subject]
 }
 
-fn plain(text: String) -> Subject<'static> {
-    Subject::Text(Cow::Owned(text))
+fn plain(text: String) -> CallSubject<'static> {
+    CallSubject::Text(Cow::Owned(text))
 }
 
 /// By spelling alone: `a/../b` is `b`, and an absolute path below the workspace is one of it. What leads out of the
 /// workspace is no path of it.
-fn path(raw: &str, root: &str) -> Subject<'static> {
+fn path(raw: &str, root: &str) -> CallSubject<'static> {
     let below = match root.trim_end_matches('/') {
         "" => None,
         root => raw.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/')),
@@ -73,21 +73,21 @@ fn path(raw: &str, root: &str) -> Subject<'static> {
             "" | "." => {}
             ".." => {
                 if parts.pop().is_none() {
-                    return Subject::Unclear("the path leads out of the workspace");
+                    return CallSubject::Unclear("the path leads out of the workspace");
                 }
             }
             name => parts.push(name),
         }
     }
     let root = if is_absolute { "/" } else { "" };
-    Subject::Path(format!("{root}{}", parts.join("/")))
+    CallSubject::Path(format!("{root}{}", parts.join("/")))
 }
 
 /// A directory or file as an absolute path, `.` and `..` resolved by their spelling; `None` if it leads out of everything.
 pub fn absolute(root: &str, workspace: &str) -> Option<String> {
     let whole = if root.starts_with('/') { root.to_owned() } else { format!("{workspace}/{root}") };
     match path(&format!("/{whole}"), "") {
-        Subject::Path(path) => Some(path),
+        CallSubject::Path(path) => Some(path),
         _ => None,
     }
 }

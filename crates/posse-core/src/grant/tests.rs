@@ -12,7 +12,7 @@ fn everything() -> Grant {
 /// By an operator whose kernel confines processes.
 fn confined() -> Grant {
     let tools = everything().tools().map(str::to_owned).collect();
-    Grant::of_root(Root { tools, depth: 3, sandbox: Tier::Kernel, ..Root::default() })
+    Grant::of_root(RootGrant { tools, depth: 3, sandbox: SandboxTier::Kernel, ..RootGrant::default() })
 }
 
 fn command(command: &str) -> String {
@@ -24,13 +24,18 @@ fn path(path: &str) -> String {
 }
 
 fn allows(grant: &Grant, tool: &str, arguments: &str) -> bool {
-    let effect = if ["read", "grep"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
-    grant.decide(Call { tool, effect, arguments, workspace: "" }) == Decision::Allow
+    let effect = if ["read", "grep"].contains(&tool) { ToolEffect::Pure } else { ToolEffect::Unsafe };
+    grant.decide(RequestedCall { tool, effect, arguments, workspace: "" }) == Decision::Allow
 }
 
 fn of_command(grant: &Grant, text: &str) -> Decision {
     let arguments = command(text);
-    grant.decide(Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" })
+    grant.decide(RequestedCall {
+        tool: "bash",
+        effect: ToolEffect::Unsafe,
+        arguments: &arguments,
+        workspace: "",
+    })
 }
 
 fn denied_command(grant: &Grant, text: &str) -> String {
@@ -147,7 +152,8 @@ fn a_path_below_the_workspace_is_one_of_it_however_it_is_written() {
     let grant = everything().narrow(&rights);
     let may = |tool: &str, at: &str, workspace: &str| {
         let arguments = path(at);
-        grant.decide(Call { tool, effect: Effect::Pure, arguments: &arguments, workspace }) == Decision::Allow
+        grant.decide(RequestedCall { tool, effect: ToolEffect::Pure, arguments: &arguments, workspace })
+            == Decision::Allow
     };
     assert!(may("write", "/home/me/project/docs/a.md", "/home/me/project"));
     assert!(may("write", "/home/me/project/docs/a.md", "/home/me/project/"));
@@ -168,20 +174,21 @@ fn a_path_below_the_workspace_is_one_of_it_however_it_is_written() {
 
 #[test]
 fn of_several_rules_the_last_that_fits_decides() {
-    let rule = |pattern: &str, verdict| Rule { pattern: patterns(&[pattern]).remove(0), verdict };
+    let rule = |pattern: &str, verdict| GrantRule { pattern: patterns(&[pattern]).remove(0), verdict };
     let rules = vec![
-        rule("*", Verdict::Allow),
-        rule("bash", Verdict::Ask),
-        rule("bash(git *)", Verdict::Allow),
-        rule("bash(git push *)", Verdict::Deny),
-        rule("write", Verdict::Deny),
+        rule("*", RuleVerdict::Allow),
+        rule("bash", RuleVerdict::Ask),
+        rule("bash(git *)", RuleVerdict::Allow),
+        rule("bash(git push *)", RuleVerdict::Deny),
+        rule("write", RuleVerdict::Deny),
     ];
     let grant = everything().narrow(&Rights { rules, ..Rights::default() });
     assert!(allows(&grant, "bash", &command("git status")) && allows(&grant, "read", &path("a")));
     assert!(!allows(&grant, "bash", &command("git push origin")) && !allows(&grant, "bash", &command("ls")));
-    assert!(grant.offers("bash", Effect::Unsafe), "some commands are allowed");
-    assert!(!grant.offers("write", Effect::Unsafe), "no call is");
-    let asked = Asked { why: "`bash` needs a person's yes".to_owned(), covers: vec!["bash".to_owned()] };
+    assert!(grant.offers("bash", ToolEffect::Unsafe), "some commands are allowed");
+    assert!(!grant.offers("write", ToolEffect::Unsafe), "no call is");
+    let asked =
+        ApprovalQuestion { why: "`bash` needs a person's yes".to_owned(), covers: vec!["bash".to_owned()] };
     assert_eq!(of_command(&grant, "ls"), Decision::Ask(asked));
     let Decision::Ask(asked) = of_command(&grant, "git status && ls -l") else { panic!("it is asked about") };
     assert_eq!(asked.why, "`bash` needs a person's yes (this is about `ls -l`)");
@@ -189,9 +196,9 @@ fn of_several_rules_the_last_that_fits_decides() {
 
 #[test]
 fn an_agent_that_only_looks_changes_nothing_but_can_still_talk() {
-    let grant = everything().narrow(&Rights { access: Access::ReadOnly, ..Rights::default() });
+    let grant = everything().narrow(&Rights { access: AccessLevel::ReadOnly, ..Rights::default() });
     assert!(allows(&grant, "read", &path("a")) && allows(&grant, "shared_context", "{}"));
-    assert!(!allows(&grant, "write", &path("a")) && !grant.offers("bash", Effect::Unsafe));
+    assert!(!allows(&grant, "write", &path("a")) && !grant.offers("bash", ToolEffect::Unsafe));
 }
 
 #[test]
@@ -262,7 +269,7 @@ fn a_journal_of_an_earlier_version_restricts_what_it_said_and_no_more() {
     assert!(allows(&grant, "bash", &command("git log")) && !allows(&grant, "bash", &command("ls")));
     assert_eq!(
         (grant.network(), grant.autonomy(), grant.sandbox()),
-        (&Network::full(), Autonomy::Rules, Tier::None)
+        (&NetworkGrant::full(), Autonomy::Rules, SandboxTier::None)
     );
 }
 
@@ -273,7 +280,12 @@ fn reading_keeps_to_its_roots() {
     let grant = everything().narrow(&rights);
     let may = |tool: &str, at: &str| {
         let arguments = path(at);
-        let call = Call { tool, effect: Effect::Pure, arguments: &arguments, workspace: "/home/me/project" };
+        let call = RequestedCall {
+            tool,
+            effect: ToolEffect::Pure,
+            arguments: &arguments,
+            workspace: "/home/me/project",
+        };
         grant.decide(call) == Decision::Allow
     };
     for inside in [
@@ -299,7 +311,7 @@ fn reading_keeps_to_its_roots() {
         assert!(!may("read", outside) && !may("grep", outside), "{outside}");
     }
     assert!(!may("edit", "src/a.rs") && !allows(&grant, "bash", &command("true")));
-    let tighter = grant.keep(&Rights { sandbox: Some(Tier::Kernel), ..Rights::default() });
+    let tighter = grant.keep(&Rights { sandbox: Some(SandboxTier::Kernel), ..Rights::default() });
     assert!(!allows(&tighter, "bash", &command("true")), "a wish for a tighter tier gives nothing");
     assert!(
         allows(&confined().narrow(&rights), "bash", &command("true")),
@@ -318,7 +330,8 @@ fn reading_keeps_to_its_roots() {
 #[test]
 fn a_task_reaches_the_hosts_it_was_given() {
     let root = Grant::root(["fetch", "bash", "web_search", "mcp__x", "read"].map(str::to_owned), 2);
-    let of = |hosts: &[&str]| Rights { network: Some(Network::parse(hosts).unwrap()), ..Rights::default() };
+    let of =
+        |hosts: &[&str]| Rights { network: Some(NetworkGrant::parse(hosts).unwrap()), ..Rights::default() };
     let url = |url: &str| serde_json::json!({ "url": url }).to_string();
     let docs = root.narrow(&of(&["docs.rs", "*.example.com"]));
     assert!(allows(&root, "fetch", &url("https://anywhere.test/")));
@@ -339,16 +352,19 @@ fn a_task_reaches_the_hosts_it_was_given() {
         assert!(!allows(&docs, "fetch", &url(elsewhere)), "{elsewhere}");
     }
     for tool in ["bash", "web_search", "mcp__x"] {
-        assert!(!docs.offers(tool, Effect::Pure), "{tool} is not held to hosts");
+        assert!(!docs.offers(tool, ToolEffect::Pure), "{tool} is not held to hosts");
     }
-    assert!(confined().narrow(&of(&["docs.rs"])).offers("bash", Effect::Unsafe), "it has no network at all");
+    assert!(
+        confined().narrow(&of(&["docs.rs"])).offers("bash", ToolEffect::Unsafe),
+        "it has no network at all"
+    );
     let none = docs.narrow(&of(&[]));
-    assert!(!none.offers("fetch", Effect::Pure) && none.offers("read", Effect::Pure));
+    assert!(!none.offers("fetch", ToolEffect::Pure) && none.offers("read", ToolEffect::Pure));
     let wider = docs.narrow(&of(&["*"]));
     assert_eq!(wider.network(), docs.network());
-    let why = match docs.decide(Call {
+    let why = match docs.decide(RequestedCall {
         tool: "fetch",
-        effect: Effect::Pure,
+        effect: ToolEffect::Pure,
         arguments: &url("https://evil.test/x"),
         workspace: "",
     }) {
@@ -435,7 +451,7 @@ fn no_tool_is_outside_of_the_policy() {
         may(write_paths),
         ["read", "grep", "glob", "ls", "directory_tree", "fetch", "mcp__x", "web_search"]
     );
-    let network = Rights { network: Some(Network::parse(["open.test"]).unwrap()), ..Rights::default() };
+    let network = Rights { network: Some(NetworkGrant::parse(["open.test"]).unwrap()), ..Rights::default() };
     assert_eq!(may(network), ["read", "grep", "glob", "ls", "directory_tree", "write", "edit"]);
     for tool in tools {
         let deny = Rights { deny: vec![ToolPattern::tool(tool)], ..Rights::default() };
@@ -453,10 +469,14 @@ fn no_tool_is_outside_of_the_policy() {
 
 #[test]
 fn autonomy_says_who_is_asked_and_a_child_never_has_more_of_it() {
-    let rule = Rule { pattern: patterns(&["bash(git *)"]).remove(0), verdict: Verdict::Ask };
+    let rule = GrantRule { pattern: patterns(&["bash(git *)"]).remove(0), verdict: RuleVerdict::Ask };
     let with = |autonomy| {
-        let root =
-            Root { tools: ["bash", "read"].map(str::to_owned).into(), depth: 2, autonomy, ..Root::default() };
+        let root = RootGrant {
+            tools: ["bash", "read"].map(str::to_owned).into(),
+            depth: 2,
+            autonomy,
+            ..RootGrant::default()
+        };
         Grant::of_root(root).keep(&Rights { rules: vec![rule.clone()], ..Rights::default() })
     };
     let kind = |grant: &Grant, text: &str| match of_command(grant, text) {
@@ -497,13 +517,14 @@ fn any_rights() -> impl Strategy<Value = Rights> {
         proptest::sample::select(all.to_vec())
     };
     let list = move || proptest::collection::vec(tool(), 0..4);
-    let verdict = || proptest::sample::select(vec![Verdict::Allow, Verdict::Ask, Verdict::Deny]);
-    let access = proptest::sample::select(vec![Access::Whole, Access::Whole, Access::ReadOnly]);
+    let verdict = || proptest::sample::select(vec![RuleVerdict::Allow, RuleVerdict::Ask, RuleVerdict::Deny]);
+    let access =
+        proptest::sample::select(vec![AccessLevel::Whole, AccessLevel::Whole, AccessLevel::ReadOnly]);
     let rules = proptest::collection::vec((tool(), verdict()), 0..4);
     let paths = || proptest::option::weighted(0.3, proptest::collection::vec("[a-b](/c)?", 0..2));
     let hosts =
         proptest::collection::vec(proptest::sample::select(vec!["a.test", "*.test", "*", "b.test:80"]), 0..3);
-    let network = proptest::option::of(hosts.prop_map(|hosts| Network::parse(hosts).unwrap()));
+    let network = proptest::option::of(hosts.prop_map(|hosts| NetworkGrant::parse(hosts).unwrap()));
     let autonomy = proptest::option::weighted(0.3, any_autonomy());
     let sandbox = proptest::option::of(any_tier());
     let names = (proptest::option::of(list()), proptest::collection::vec(tool(), 0..2), rules, access);
@@ -513,7 +534,7 @@ fn any_rights() -> impl Strategy<Value = Rights> {
             deny: patterns(&deny),
             rules: rules
                 .into_iter()
-                .map(|(p, verdict)| Rule { pattern: patterns(&[p]).remove(0), verdict })
+                .map(|(p, verdict)| GrantRule { pattern: patterns(&[p]).remove(0), verdict })
                 .collect(),
             access,
             write_paths,
@@ -529,28 +550,28 @@ fn any_autonomy() -> impl Strategy<Value = Autonomy> {
     proptest::sample::select(vec![Autonomy::Free, Autonomy::Rules, Autonomy::Asks, Autonomy::Refuses])
 }
 
-fn any_tier() -> impl Strategy<Value = Tier> {
-    proptest::sample::select(vec![Tier::None, Tier::Kernel, Tier::Namespaces])
+fn any_tier() -> impl Strategy<Value = SandboxTier> {
+    proptest::sample::select(vec![SandboxTier::None, SandboxTier::Kernel, SandboxTier::Namespaces])
 }
 
 fn any_root() -> impl Strategy<Value = Grant> {
     let tools = ["read", "write", "bash", "fetch", "mcp__x", "subagent"].map(str::to_owned);
     let tools = proptest::sample::subsequence(tools.to_vec(), 0..=6);
     (tools, 0u32..4, any_autonomy(), any_tier()).prop_map(|(tools, depth, autonomy, sandbox)| {
-        Grant::of_root(Root {
+        Grant::of_root(RootGrant {
             tools: tools.into_iter().collect(),
             depth,
             autonomy,
             sandbox,
-            ..Root::default()
+            ..RootGrant::default()
         })
     })
 }
 
 /// How much of a call is decided: 0 denied, 1 asked, 2 allowed.
 fn worth(grant: &Grant, tool: &str, arguments: &str) -> u8 {
-    let effect = if ["read", "fetch"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
-    match grant.decide(Call { tool, effect, arguments, workspace: "/w" }) {
+    let effect = if ["read", "fetch"].contains(&tool) { ToolEffect::Pure } else { ToolEffect::Unsafe };
+    match grant.decide(RequestedCall { tool, effect, arguments, workspace: "/w" }) {
         Decision::Deny(_) => 0,
         Decision::Ask(_) => 1,
         Decision::Allow => 2,
@@ -652,7 +673,7 @@ proptest! {
     fn a_call_that_is_allowed_is_of_a_tool_that_is_offered(root in any_root(), request in any_rights()) {
         let grant = root.narrow(&request);
         for (tool, arguments) in calls() {
-            let effect = if ["read", "fetch"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
+            let effect = if ["read", "fetch"].contains(&tool) { ToolEffect::Pure } else { ToolEffect::Unsafe };
             if worth(&grant, tool, &arguments) > 0 {
                 prop_assert!(grant.offers(tool, effect), "{} {}", tool, arguments);
             }
@@ -661,8 +682,8 @@ proptest! {
 }
 
 fn asks(grant: &Grant, tool: &str, arguments: &str) -> Vec<String> {
-    let effect = if ["read", "fetch"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
-    match grant.decide(Call { tool, effect, arguments, workspace: "/w" }) {
+    let effect = if ["read", "fetch"].contains(&tool) { ToolEffect::Pure } else { ToolEffect::Unsafe };
+    match grant.decide(RequestedCall { tool, effect, arguments, workspace: "/w" }) {
         Decision::Ask(asked) => asked.covers,
         Decision::Allow | Decision::Deny(_) => Vec::new(),
     }
@@ -670,7 +691,8 @@ fn asks(grant: &Grant, tool: &str, arguments: &str) -> Vec<String> {
 
 #[test]
 fn a_question_names_the_rules_that_ask_and_a_doubt_is_about_its_call_alone() {
-    let rule = |pattern: &str| Rule { pattern: patterns(&[pattern]).remove(0), verdict: Verdict::Ask };
+    let rule =
+        |pattern: &str| GrantRule { pattern: patterns(&[pattern]).remove(0), verdict: RuleVerdict::Ask };
     let push = everything().keep(&Rights { rules: vec![rule("bash(git push *)")], ..Rights::default() });
     let both = command("git status && git push");
     assert_eq!(asks(&push, "bash", &both), ["bash(git push *)"]);
@@ -686,7 +708,7 @@ fn a_question_names_the_rules_that_ask_and_a_doubt_is_about_its_call_alone() {
 
 #[test]
 fn a_person_is_asked_about_a_new_task_and_not_about_looking_after_it() {
-    let rule = Rule { pattern: patterns(&["subagent"]).remove(0), verdict: Verdict::Ask };
+    let rule = GrantRule { pattern: patterns(&["subagent"]).remove(0), verdict: RuleVerdict::Ask };
     let grant = everything().keep(&Rights { rules: vec![rule], ..Rights::default() });
     for new in [
         r#"{"action":"spawn","agent":"a","task":"t"}"#,
@@ -704,9 +726,14 @@ fn a_person_is_asked_about_a_new_task_and_not_about_looking_after_it() {
 #[test]
 fn a_place_that_a_call_came_to_is_decided_like_the_path_it_named() {
     let deny = patterns(&["Read(secret/**)"]);
-    let ask = |raw: &str| Rule { pattern: patterns(&[raw]).remove(0), verdict: Verdict::Ask };
+    let ask = |raw: &str| GrantRule { pattern: patterns(&[raw]).remove(0), verdict: RuleVerdict::Ask };
     let permits = |grant: &Grant, place: &str| {
-        let call = Call { tool: "read", effect: Effect::Pure, arguments: &path("link/a"), workspace: "/w" };
+        let call = RequestedCall {
+            tool: "read",
+            effect: ToolEffect::Pure,
+            arguments: &path("link/a"),
+            workspace: "/w",
+        };
         grant.permit_place(call, place).is_ok()
     };
     let denies = everything().narrow(&Rights { deny, ..Rights::default() });
@@ -727,20 +754,20 @@ fn a_place_that_a_call_came_to_is_decided_like_the_path_it_named() {
 #[test]
 fn one_agent_that_looks_and_takes_in_and_sends_is_warned_about() {
     let grant = |tools: &[&str], network: &[&str], sandbox| {
-        Grant::of_root(Root {
+        Grant::of_root(RootGrant {
             tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
-            network: Network::parse(network.iter().copied()).unwrap(),
+            network: NetworkGrant::parse(network.iter().copied()).unwrap(),
             sandbox,
-            ..Root::default()
+            ..RootGrant::default()
         })
     };
     let all = ["*"];
-    let exposed = grant(&["read", "fetch"], &["docs.rs"], Tier::Kernel).exposure().unwrap();
+    let exposed = grant(&["read", "fetch"], &["docs.rs"], SandboxTier::Kernel).exposure().unwrap();
     assert!(exposed.contains("`read`") && exposed.contains("`fetch`"), "{exposed}");
-    assert!(grant(&["grep", "mcp__mail__send"], &all, Tier::Kernel).exposure().is_some());
-    assert!(grant(&["bash"], &all, Tier::None).exposure().is_some());
-    assert_eq!(grant(&["bash"], &all, Tier::Kernel).exposure(), None);
-    assert_eq!(grant(&["fetch", "think"], &all, Tier::Kernel).exposure(), None);
-    assert_eq!(grant(&["read", "write"], &all, Tier::Kernel).exposure(), None);
-    assert_eq!(grant(&["read", "fetch"], &[], Tier::Kernel).exposure(), None);
+    assert!(grant(&["grep", "mcp__mail__send"], &all, SandboxTier::Kernel).exposure().is_some());
+    assert!(grant(&["bash"], &all, SandboxTier::None).exposure().is_some());
+    assert_eq!(grant(&["bash"], &all, SandboxTier::Kernel).exposure(), None);
+    assert_eq!(grant(&["fetch", "think"], &all, SandboxTier::Kernel).exposure(), None);
+    assert_eq!(grant(&["read", "write"], &all, SandboxTier::Kernel).exposure(), None);
+    assert_eq!(grant(&["read", "fetch"], &[], SandboxTier::Kernel).exposure(), None);
 }

@@ -5,8 +5,8 @@
 
 /// A second effect of a command, and the word that causes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hidden<'a> {
-    pub kind: Kind,
+pub struct HiddenEffect<'a> {
+    pub kind: HiddenKind,
     /// The word: the program itself, an option, or a subcommand.
     pub word: &'a str,
     /// Its place.
@@ -15,7 +15,7 @@ pub struct Hidden<'a> {
 
 /// Kinds of hidden effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum HiddenKind {
     /// Runs a command that begins at one of the words behind.
     Words,
     /// The same, and adds words that cannot be seen.
@@ -151,21 +151,21 @@ const WRITE_BY_OPTION: &[(&str, &str)] = &[
 ];
 
 /// The first word that says so.
-pub fn hidden(words: &[String]) -> Option<Hidden<'_>> {
+pub fn hidden(words: &[String]) -> Option<HiddenEffect<'_>> {
     let program = words.first()?;
     let base = base_name(program);
-    let whole = |kind| Some(Hidden { kind, word: program.as_str(), at: 0 });
+    let whole = |kind| Some(HiddenEffect { kind, word: program.as_str(), at: 0 });
     if has(RUNNERS, &base) {
-        return whole(Kind::Words);
+        return whole(HiddenKind::Words);
     }
     if has(MORE, &base) {
-        return whole(Kind::MoreWords);
+        return whole(HiddenKind::MoreWords);
     }
     if has(TEXTS, &base) {
-        return whole(Kind::Text);
+        return whole(HiddenKind::Text);
     }
     if has(SHELLS, &base) {
-        return if runs_text(&words[1..]) { whole(Kind::Shell) } else { None };
+        return if runs_text(&words[1..]) { whole(HiddenKind::Shell) } else { None };
     }
     match base.as_str() {
         "git" => git(words),
@@ -173,11 +173,11 @@ pub fn hidden(words: &[String]) -> Option<Hidden<'_>> {
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
         // The old way to write its options, without a dash.
         "tar" | "gtar" if words.get(1).is_some_and(|first| is_option(&format!("-{first}"), "-I")) => {
-            Some(Hidden { kind: Kind::Words, word: &words[1], at: 1 })
+            Some(HiddenEffect { kind: HiddenKind::Words, word: &words[1], at: 1 })
         }
         _ => interpreter(&base, words).or_else(|| {
-            option(table(RUN_BY_OPTION, &base), words, 1, Kind::Words)
-                .or_else(|| option(table(WRITE_BY_OPTION, &base), words, 1, Kind::File))
+            option(table(RUN_BY_OPTION, &base), words, 1, HiddenKind::Words)
+                .or_else(|| option(table(WRITE_BY_OPTION, &base), words, 1, HiddenKind::File))
         }),
     }
 }
@@ -221,57 +221,61 @@ fn table(table: &[(&str, &'static str)], program: &str) -> &'static str {
     table.iter().find(|(known, _)| *known == program).map_or("", |(_, options)| options)
 }
 
-fn option<'a>(options: &str, words: &'a [String], from: usize, kind: Kind) -> Option<Hidden<'a>> {
+fn option<'a>(options: &str, words: &'a [String], from: usize, kind: HiddenKind) -> Option<HiddenEffect<'a>> {
     if options.is_empty() {
         return None;
     }
     let words = words.iter().enumerate().skip(from);
     let is_one = |word: &str| options.split_ascii_whitespace().any(|option| is_option(word, option));
     let mut found = words.filter(|(_, word)| is_one(word));
-    found.next().map(|(at, word)| Hidden { kind, word, at })
+    found.next().map(|(at, word)| HiddenEffect { kind, word, at })
 }
 
-fn interpreter<'a>(base: &str, words: &'a [String]) -> Option<Hidden<'a>> {
+fn interpreter<'a>(base: &str, words: &'a [String]) -> Option<HiddenEffect<'a>> {
     let (_, options) = INTERPRETERS.iter().find(|(known, _)| *known == base)?;
     if words.len() == 1 {
-        return Some(Hidden { kind: Kind::Input, word: &words[0], at: 0 });
+        return Some(HiddenEffect { kind: HiddenKind::Input, word: &words[0], at: 0 });
     }
     // What stands behind the script is the script's own.
     let is_own = |word: &&String| word.starts_with('-') || has(options, word);
     let own = 1 + words[1..].iter().take_while(is_own).count();
     let input = || {
         let at = words[..own].iter().position(|word| word == "-")?;
-        Some(Hidden { kind: Kind::Input, word: &words[at], at })
+        Some(HiddenEffect { kind: HiddenKind::Input, word: &words[at], at })
     };
-    option(options, &words[..own], 1, Kind::Text).or_else(input)
+    option(options, &words[..own], 1, HiddenKind::Text).or_else(input)
 }
 
-fn git(words: &[String]) -> Option<Hidden<'_>> {
+fn git(words: &[String]) -> Option<HiddenEffect<'_>> {
     let mut at = 1;
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
         if word.starts_with("-c")
             || ["--config-env", "--exec-path"].iter().any(|option| is_option(word, option))
         {
-            return Some(Hidden { kind: Kind::Text, word, at });
+            return Some(HiddenEffect { kind: HiddenKind::Text, word, at });
         }
         at += if has(GIT_VALUES, word) { 2 } else { 1 };
     }
     let subcommand = words.get(at)?;
     if has(GIT_SUBCOMMANDS, subcommand) {
-        return Some(Hidden { kind: Kind::Text, word: subcommand, at });
+        return Some(HiddenEffect { kind: HiddenKind::Text, word: subcommand, at });
     }
     let own = [table(GIT_RUNS, ""), table(GIT_RUNS, subcommand)].join(" ");
     let remote = || {
         let mut rest = words.iter().enumerate().skip(at + 1);
-        rest.find(|(_, word)| word.contains("ext::")).map(|(at, word)| Hidden { kind: Kind::Text, word, at })
+        rest.find(|(_, word)| word.contains("ext::")).map(|(at, word)| HiddenEffect {
+            kind: HiddenKind::Text,
+            word,
+            at,
+        })
     };
-    option(&own, words, at + 1, Kind::Text)
+    option(&own, words, at + 1, HiddenKind::Text)
         .or_else(remote)
-        .or_else(|| option(table(WRITE_BY_OPTION, "git"), words, at + 1, Kind::File))
+        .or_else(|| option(table(WRITE_BY_OPTION, "git"), words, at + 1, HiddenKind::File))
 }
 
 /// `w` writes, `e` runs, `-i` writes, `-f` reads them from a file. Only what is plainly harmless is.
-fn sed(words: &[String]) -> Option<Hidden<'_>> {
+fn sed(words: &[String]) -> Option<HiddenEffect<'_>> {
     let mut scripts = 0;
     let mut at = 1;
     while let Some(word) = words.get(at) {
@@ -283,7 +287,7 @@ fn sed(words: &[String]) -> Option<Hidden<'_>> {
                 at += 1;
                 Some(words.get(at).map_or("", String::as_str))
             }
-            _ if word.starts_with('-') => return Some(Hidden { kind: Kind::Text, word, at }),
+            _ if word.starts_with('-') => return Some(HiddenEffect { kind: HiddenKind::Text, word, at }),
             // Files come behind the script.
             text if scripts == 0 => Some(text),
             _ => None,
@@ -291,7 +295,11 @@ fn sed(words: &[String]) -> Option<Hidden<'_>> {
         if let Some(text) = text {
             scripts += 1;
             if !is_plain_sed(text) {
-                return Some(Hidden { kind: Kind::Text, word: &words[at.min(words.len() - 1)], at });
+                return Some(HiddenEffect {
+                    kind: HiddenKind::Text,
+                    word: &words[at.min(words.len() - 1)],
+                    at,
+                });
             }
         }
         at += 1;
@@ -316,21 +324,21 @@ fn is_plain_sed(script: &str) -> bool {
     })
 }
 
-fn awk(words: &[String]) -> Option<Hidden<'_>> {
+fn awk(words: &[String]) -> Option<HiddenEffect<'_>> {
     let acts = |word: &str| {
         ["system", "getline", "|", ">", "@", "close", "fflush"].iter().any(|act| word.contains(act))
             || ["-f", "-i", "-l", "-E"].iter().any(|option| word.starts_with(option))
             || word.starts_with("--")
     };
     let mut words = words.iter().enumerate().skip(1);
-    words.find(|(_, word)| acts(word)).map(|(at, word)| Hidden { kind: Kind::Text, word, at })
+    words.find(|(_, word)| acts(word)).map(|(at, word)| HiddenEffect { kind: HiddenKind::Text, word, at })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(line: &str) -> Option<(Kind, String)> {
+    fn found(line: &str) -> Option<(HiddenKind, String)> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         hidden(&words).map(|hidden| (hidden.kind, hidden.word.to_owned()))
     }
@@ -352,26 +360,26 @@ mod tests {
     #[test]
     fn the_word_that_hides_something_is_found() {
         for (line, kind, word) in [
-            ("/usr/bin/env x", Kind::Words, "/usr/bin/env"),
-            ("ls --x", Kind::Words, ""),
-            ("xargs rm", Kind::MoreWords, "xargs"),
-            ("bash -lc x", Kind::Shell, "bash"),
-            ("python3.12 -Bc x", Kind::Text, "-Bc"),
-            ("python3", Kind::Input, "python3"),
-            ("python3 -", Kind::Input, "-"),
-            ("git -ccore.pager=x log", Kind::Text, "-ccore.pager=x"),
-            ("git -C x --config-env=a=b log", Kind::Text, "--config-env=a=b"),
-            ("git clone -c a=b u", Kind::Text, "-c"),
-            ("git fetch ext::sh", Kind::Text, "ext::sh"),
-            ("git diff --output=x", Kind::File, "--output=x"),
-            ("tar -xIf x", Kind::Words, "-xIf"),
-            ("tar xIf x", Kind::Words, "xIf"),
-            ("tar cf x --checkpoint-act=exec=y", Kind::Words, "--checkpoint-act=exec=y"),
-            ("sed w/x f", Kind::Text, "w/x"),
-            ("sed -i s/a/b/ f", Kind::Text, "-i"),
-            ("sed s/a/b/e f", Kind::Text, "s/a/b/e"),
-            ("sed s/a/b/w/x f", Kind::Text, "s/a/b/w/x"),
-            ("find . -delete", Kind::File, "-delete"),
+            ("/usr/bin/env x", HiddenKind::Words, "/usr/bin/env"),
+            ("ls --x", HiddenKind::Words, ""),
+            ("xargs rm", HiddenKind::MoreWords, "xargs"),
+            ("bash -lc x", HiddenKind::Shell, "bash"),
+            ("python3.12 -Bc x", HiddenKind::Text, "-Bc"),
+            ("python3", HiddenKind::Input, "python3"),
+            ("python3 -", HiddenKind::Input, "-"),
+            ("git -ccore.pager=x log", HiddenKind::Text, "-ccore.pager=x"),
+            ("git -C x --config-env=a=b log", HiddenKind::Text, "--config-env=a=b"),
+            ("git clone -c a=b u", HiddenKind::Text, "-c"),
+            ("git fetch ext::sh", HiddenKind::Text, "ext::sh"),
+            ("git diff --output=x", HiddenKind::File, "--output=x"),
+            ("tar -xIf x", HiddenKind::Words, "-xIf"),
+            ("tar xIf x", HiddenKind::Words, "xIf"),
+            ("tar cf x --checkpoint-act=exec=y", HiddenKind::Words, "--checkpoint-act=exec=y"),
+            ("sed w/x f", HiddenKind::Text, "w/x"),
+            ("sed -i s/a/b/ f", HiddenKind::Text, "-i"),
+            ("sed s/a/b/e f", HiddenKind::Text, "s/a/b/e"),
+            ("sed s/a/b/w/x f", HiddenKind::Text, "s/a/b/w/x"),
+            ("find . -delete", HiddenKind::File, "-delete"),
         ] {
             let expected = (!word.is_empty()).then(|| (kind, word.to_owned()));
             assert_eq!(found(line), expected, "{line}");

@@ -16,31 +16,31 @@ const WARN_AT: usize = 4;
 const STOP_AT: usize = 8;
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Cycles {
+pub(super) struct CycleDetector {
     recent: VecDeque<u64>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum CycleVerdict {
     Fine,
     Warn(String),
     Stop(String),
 }
 
-impl Cycles {
-    pub(super) fn observe(&mut self, calls: &[Arc<ToolCall>], results: &[ToolResult]) -> Verdict {
+impl CycleDetector {
+    pub(super) fn observe(&mut self, calls: &[Arc<ToolCall>], results: &[ToolResult]) -> CycleVerdict {
         if self.recent.len() == PERIOD_MAX * STOP_AT {
             self.recent.pop_front();
         }
         self.recent.push_back(fingerprint(calls, results));
         let (period, times) = self.longest_repetition();
         if times >= STOP_AT {
-            return Verdict::Stop(fixed!("cycle-stopped", period, times));
+            return CycleVerdict::Stop(fixed!("cycle-stopped", period, times));
         }
         if times >= WARN_AT {
-            return Verdict::Warn(fixed!("cycle-warning", period, times, stop_at = STOP_AT));
+            return CycleVerdict::Warn(fixed!("cycle-warning", period, times, stop_at = STOP_AT));
         }
-        Verdict::Fine
+        CycleVerdict::Fine
     }
 
     /// The period whose repetition at the end covers the most turns, and how often it was seen.

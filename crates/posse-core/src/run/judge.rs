@@ -6,12 +6,12 @@ use std::fmt::Write;
 use posse_messages::fixed;
 use serde_json::Value;
 
-use super::{Phase, Run, WrapUp};
+use super::{Run, RunPhase, WrapUp};
 use crate::journal::TaskStart;
 use crate::outcome::StopReason;
-use crate::output::{Extracted, extract, normalize};
+use crate::output::{ExtractedJson, extract, normalize};
 use crate::text::prefix;
-use crate::verify::{Ending, Evidence};
+use crate::verify::{VerifyEnding, VerifyEvidence};
 
 /// A schema up to this size is said again with what is wrong: not every provider shows it to its model.
 const SCHEMA_BYTES_SHOWN: usize = 8_000;
@@ -26,7 +26,7 @@ const PLACES_BYTES_MAX: usize = 300;
 
 /// Requirements on the answer, and the verdict on the last one.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Judgement {
+pub(super) struct AnswerJudge {
     schema: Option<String>,
     verify: Vec<String>,
     /// The value that satisfied the schema, and what stood around it.
@@ -35,12 +35,12 @@ pub(super) struct Judgement {
     /// Places of the value that were rewritten to satisfy the schema.
     normalized: Vec<String>,
     pub errors: Vec<String>,
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<VerifyEvidence>,
     /// Correction that a failed run never saw; a resumed one does.
     pub unsaid: Option<String>,
 }
 
-impl Judgement {
+impl AnswerJudge {
     /// Creates the requirements of a task.
     pub fn of(start: &TaskStart) -> Self {
         let schema = start.agent.settings.output_schema.clone();
@@ -73,10 +73,10 @@ impl Run {
             return self.verify();
         }
         match extract(&self.last_text) {
-            Ok(Extracted { mut value, wrapping }) => {
+            Ok(ExtractedJson { mut value, wrapping }) => {
                 self.judgement.wrapping = wrapping;
                 self.judgement.normalized = normalize(&mut value, &self.judgement.schema_value());
-                self.phase = Phase::Checking(Box::new(value));
+                self.phase = RunPhase::Checking(Box::new(value));
             }
             Err(why) => self.repair(vec![why]),
         }
@@ -84,7 +84,7 @@ impl Run {
 
     /// Feeds the schema errors of the answer; empty if it satisfies the schema.
     pub fn on_checked(&mut self, errors: &[String]) {
-        let Phase::Checking(value) = &mut self.phase else { return };
+        let RunPhase::Checking(value) = &mut self.phase else { return };
         if !errors.is_empty() {
             return self.repair(errors.to_vec());
         }
@@ -135,30 +135,31 @@ impl Run {
             return self.finish(reason, detail);
         }
         match self.judgement.verify.first() {
-            Some(command) => self.phase = Phase::Verifying(command.clone()),
+            Some(command) => self.phase = RunPhase::Verifying(command.clone()),
             None => self.finish(StopReason::Answered, None),
         }
     }
 
-    /// Takes what came out of the command that `Step::Verify` named.
-    pub fn on_verified(&mut self, evidence: Evidence) {
-        if !matches!(self.phase, Phase::Verifying(_)) {
+    /// Takes what came out of the command that `RunStep::Verify` named.
+    pub fn on_verified(&mut self, evidence: VerifyEvidence) {
+        if !matches!(self.phase, RunPhase::Verifying(_)) {
             return;
         }
-        let not_run = matches!(evidence.ending, Ending::NotRun(_));
+        let not_run = matches!(evidence.ending, VerifyEnding::NotRun(_));
         self.judgement.evidence.push(evidence);
         match self.judgement.verify.get(self.judgement.evidence.len()) {
-            Some(next) if !not_run => self.phase = Phase::Verifying(next.clone()),
+            Some(next) if !not_run => self.phase = RunPhase::Verifying(next.clone()),
             Some(_) | None => self.weigh(),
         }
     }
 
     /// All commands were run, or one of them cannot be.
     fn weigh(&mut self) {
-        let failed: Vec<&Evidence> = self.judgement.evidence.iter().filter(|found| !found.passed()).collect();
+        let failed: Vec<&VerifyEvidence> =
+            self.judgement.evidence.iter().filter(|found| !found.passed()).collect();
         let Some(first) = failed.first() else { return self.accept() };
         let detail = format!("`{}`: {}", prefix(&first.command, 80), first.ending());
-        let helpless = failed.iter().any(|found| matches!(found.ending, Ending::NotRun(_)));
+        let helpless = failed.iter().any(|found| matches!(found.ending, VerifyEnding::NotRun(_)));
         let complaint = complaint(&failed);
         // The last request has no tools, so nothing can be corrected with it.
         if self.counters.corrections < CORRECTIONS_MAX && self.turns_left() > 1 && !helpless {
@@ -178,19 +179,19 @@ impl Run {
 
     /// A run that stops before its answer was checked says so.
     pub(super) fn unverified(&self, stop: StopReason) -> Option<String> {
-        let Judgement { verify, evidence, .. } = &self.judgement;
+        let AnswerJudge { verify, evidence, .. } = &self.judgement;
         let is_missing = stop != StopReason::Answered && evidence.is_empty() && !verify.is_empty();
         is_missing.then(|| fixed!("result-not-verified"))
     }
 
     fn send_back(&mut self, complaint: String) {
-        self.phase = Phase::Asking;
+        self.phase = RunPhase::Asking;
         self.tell(complaint);
         self.guard_context();
     }
 }
 
-fn complaint(failed: &[&Evidence]) -> String {
+fn complaint(failed: &[&VerifyEvidence]) -> String {
     let mut text = fixed!("correct");
     for found in failed {
         let _ = write!(text, "\n\n$ {}\n[{}]\n{}", found.command, found.ending(), found.output.trim_end());

@@ -5,32 +5,32 @@ use std::sync::Arc;
 use posse_messages::fixed;
 
 use super::Run;
-use crate::approval::Asked;
+use crate::approval::ApprovalQuestion;
 use crate::event::Event;
-use crate::grant::{Call, Decision, Grant};
+use crate::grant::{Decision, Grant, RequestedCall};
 use crate::id::CallKey;
-use crate::message::{Arguments, Block, ToolCall, ToolResult};
+use crate::message::{Block, CallArguments, ToolCall, ToolResult};
 use crate::provenance::{is_foreign, marked};
 use crate::reply::{Reply, ReplyStop};
 use crate::text::prefix;
-use crate::tool::{Effect, FILE_TOOLS, canonical};
+use crate::tool::{FILE_TOOLS, ToolEffect, canonical};
 
 /// Longest tool name kept in a history; providers refuse longer ones.
 const NAME_MAX: usize = 64;
 
 /// A call, and what to do with it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Planned {
+pub struct PlannedCall {
     pub call: Arc<ToolCall>,
-    pub action: Action,
+    pub action: CallAction,
 }
 
 /// The treatment of a planned call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
-    Execute(Effect),
+pub enum CallAction {
+    Execute(ToolEffect),
     /// The call is run if a person says yes.
-    Ask(Effect, Asked),
+    Ask(ToolEffect, ApprovalQuestion),
     /// The call is not run; this is its result.
     Refuse(ToolResult),
 }
@@ -57,25 +57,25 @@ impl Run {
         }
     }
 
-    pub(super) fn plan(&mut self, calls: Vec<Arc<ToolCall>>, stop: &ReplyStop) -> Vec<Planned> {
+    pub(super) fn plan(&mut self, calls: Vec<Arc<ToolCall>>, stop: &ReplyStop) -> Vec<PlannedCall> {
         let last = calls.len() - 1;
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
             let cut_off = matches!(stop, ReplyStop::MaxTokens | ReplyStop::ContextFull) && index == last;
             let action = self.judged(&call, index, cut_off);
             match &action {
-                Action::Refuse(result) => {
+                CallAction::Refuse(result) => {
                     self.remember_refusal(&call.name);
                     let why = result.text.strip_prefix("refused: ").unwrap_or(&result.text);
                     let why = prefix(why, 300).to_owned();
                     self.events.push(Event::ToolRefused { key: call.key, tool: call.name.clone(), why });
                 }
-                Action::Execute(_) | Action::Ask(..) => {
+                CallAction::Execute(_) | CallAction::Ask(..) => {
                     self.tool_calls += 1;
                     self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_ref()));
                 }
             }
-            planned.push(Planned { call, action });
+            planned.push(PlannedCall { call, action });
         }
         planned
     }
@@ -91,8 +91,8 @@ impl Run {
     }
 
     /// Decides on a call before anything happens: make it, refuse it, or ask a person.
-    fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> Action {
-        let mistake = |text: String| Action::Refuse(ToolResult::mistake(call, text));
+    fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> CallAction {
+        let mistake = |text: String| CallAction::Refuse(ToolResult::mistake(call, text));
         let name = canonical(&call.name);
         let Some(&effect) = self.tools.get(name.as_ref()) else {
             let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
@@ -100,40 +100,41 @@ impl Run {
             return mistake(fixed!("tool-unknown", name = call.name, known));
         };
         let workspace = self.workspace.as_str();
-        let decide = |arguments: &str| self.grant.decide(Call { tool: &name, effect, arguments, workspace });
+        let decide =
+            |arguments: &str| self.grant.decide(RequestedCall { tool: &name, effect, arguments, workspace });
         if !self.grant.offers(&name, effect)
             && let Decision::Deny(why) = decide("{}")
         {
             return mistake(fixed!("refused", why));
         }
         let action = match &call.arguments {
-            Arguments::Truncated(_) => return Action::Refuse(truncated(call)),
+            CallArguments::Truncated(_) => return CallAction::Refuse(truncated(call)),
             // Of a call that was cut off before its first argument, some providers make an empty object.
-            Arguments::Object(text) if cut_off && text.trim() == "{}" => {
-                return Action::Refuse(truncated(call));
+            CallArguments::Object(text) if cut_off && text.trim() == "{}" => {
+                return CallAction::Refuse(truncated(call));
             }
-            Arguments::Object(text) => match decide(text) {
-                Decision::Allow => Action::Execute(effect),
-                Decision::Ask(asked) => Action::Ask(effect, asked),
+            CallArguments::Object(text) => match decide(text) {
+                Decision::Allow => CallAction::Execute(effect),
+                Decision::Ask(asked) => CallAction::Ask(effect, asked),
                 Decision::Deny(why) => return mistake(fixed!("refused", why)),
             },
-            Arguments::Invalid(_, why) => {
+            CallArguments::Invalid(_, why) => {
                 return mistake(fixed!("arguments-unusable", why));
             }
         };
         if index as u32 >= self.limits.calls_per_turn_max {
             let text = fixed!("calls-per-turn-limit", most = self.limits.calls_per_turn_max);
-            return Action::Refuse(ToolResult::error(call, text));
+            return CallAction::Refuse(ToolResult::error(call, text));
         }
         let file_operations = self.file_operations - self.before.file_operations;
         if FILE_TOOLS.contains(&name.as_ref()) && file_operations >= self.limits.file_operations_max {
             let max = self.limits.file_operations_max;
             let text = format!("not run: the limit of {max} file operations is reached");
-            return Action::Refuse(ToolResult::error(call, text));
+            return CallAction::Refuse(ToolResult::error(call, text));
         }
         if self.tool_calls_used() >= self.limits.tool_calls_max {
             let text = fixed!("tool-calls-limit", most = self.limits.tool_calls_max);
-            return Action::Refuse(ToolResult::error(call, text));
+            return CallAction::Refuse(ToolResult::error(call, text));
         }
         action
     }
@@ -151,8 +152,8 @@ enum CallKind {
 
 /// Splits calls into groups that run one after the other. Neighboring pure calls share a group and run side by side, and
 /// so do neighboring delegations; any other call runs alone. A refused call joins its neighbors.
-pub fn batches(calls: Vec<Planned>, delegates: impl Fn(&ToolCall) -> bool) -> Vec<Vec<Planned>> {
-    let mut groups: Vec<(Option<CallKind>, Vec<Planned>)> = Vec::new();
+pub fn batches(calls: Vec<PlannedCall>, delegates: impl Fn(&ToolCall) -> bool) -> Vec<Vec<PlannedCall>> {
+    let mut groups: Vec<(Option<CallKind>, Vec<PlannedCall>)> = Vec::new();
     for planned in calls {
         let kind = planned.kind(&delegates);
         match groups.last_mut() {
@@ -174,25 +175,27 @@ fn may_share(group: Option<CallKind>, call: Option<CallKind>) -> bool {
     }
 }
 
-impl Planned {
+impl PlannedCall {
     pub(super) fn refuse_unless_granted(&mut self, grant: &Grant, workspace: &str) {
-        let (Action::Execute(effect) | Action::Ask(effect, _), Arguments::Object(arguments)) =
+        let (CallAction::Execute(effect) | CallAction::Ask(effect, _), CallArguments::Object(arguments)) =
             (&self.action, &self.call.arguments)
         else {
             return;
         };
         let tool = canonical(&self.call.name);
-        let call = Call { tool: &tool, effect: *effect, arguments, workspace };
+        let call = RequestedCall { tool: &tool, effect: *effect, arguments, workspace };
         self.action = match grant.decide(call) {
-            Decision::Allow => Action::Execute(*effect),
-            Decision::Ask(asked) => Action::Ask(*effect, asked),
-            Decision::Deny(why) => Action::Refuse(ToolResult::mistake(&self.call, fixed!("refused", why))),
+            Decision::Allow => CallAction::Execute(*effect),
+            Decision::Ask(asked) => CallAction::Ask(*effect, asked),
+            Decision::Deny(why) => {
+                CallAction::Refuse(ToolResult::mistake(&self.call, fixed!("refused", why)))
+            }
         };
     }
 
     /// Marks results that come from outside. Refusals are our own words and stay unmarked.
     pub(super) fn marked(&self, result: ToolResult) -> ToolResult {
-        let ours = matches!(self.action, Action::Refuse(_)) || result.mistake || result.in_doubt;
+        let ours = matches!(self.action, CallAction::Refuse(_)) || result.mistake || result.in_doubt;
         match ours || !is_foreign(&result.name) {
             true => result,
             false => ToolResult { text: marked(&result.name, &result.text), ..result },
@@ -202,10 +205,12 @@ impl Planned {
     /// `None` for a call that is not run.
     fn kind(&self, delegates: impl Fn(&ToolCall) -> bool) -> Option<CallKind> {
         match self.action {
-            Action::Refuse(_) => None,
-            Action::Execute(_) | Action::Ask(..) if delegates(&self.call) => Some(CallKind::Delegations),
-            Action::Execute(Effect::Pure) => Some(CallKind::Readers),
-            Action::Execute(_) | Action::Ask(..) => Some(CallKind::Alone),
+            CallAction::Refuse(_) => None,
+            CallAction::Execute(_) | CallAction::Ask(..) if delegates(&self.call) => {
+                Some(CallKind::Delegations)
+            }
+            CallAction::Execute(ToolEffect::Pure) => Some(CallKind::Readers),
+            CallAction::Execute(_) | CallAction::Ask(..) => Some(CallKind::Alone),
         }
     }
 }
@@ -232,20 +237,20 @@ mod tests {
     #[test]
     fn neighbors_that_only_read_or_only_delegate_share_a_group_and_writers_run_alone() {
         let planned = |name: &str| {
-            let (id, arguments) = (name.to_owned(), Arguments::Object("{}".to_owned()));
+            let (id, arguments) = (name.to_owned(), CallArguments::Object("{}".to_owned()));
             let key = CallKey { turn: 1, index: 0 };
             let call = ToolCall { key, id, name: name.to_owned(), arguments, signature: None };
             let action = match name {
-                "read" => Action::Execute(Effect::Pure),
-                "refused" => Action::Refuse(ToolResult::error(&call, "no")),
-                _ => Action::Execute(Effect::Idempotent),
+                "read" => CallAction::Execute(ToolEffect::Pure),
+                "refused" => CallAction::Refuse(ToolResult::error(&call, "no")),
+                _ => CallAction::Execute(ToolEffect::Idempotent),
             };
-            Planned { call: Arc::new(call), action }
+            PlannedCall { call: Arc::new(call), action }
         };
         let grouped = |names: &str| {
             let calls = names.split(' ').map(planned).collect();
             let groups = batches(calls, |call| call.name.starts_with("agent"));
-            let names = |group: &Vec<Planned>| {
+            let names = |group: &Vec<PlannedCall>| {
                 group.iter().map(|planned| planned.call.name.clone()).collect::<Vec<_>>().join(" ")
             };
             groups.iter().map(names).collect::<Vec<_>>().join(" | ")

@@ -10,19 +10,19 @@ use crate::edits::FileChange;
 use crate::error::{Error, ErrorCode, Result};
 use crate::id::CallKey;
 use crate::journal::{Record, TaskStart};
-use crate::tool::Effect;
+use crate::tool::ToolEffect;
 use crate::usage::Usage;
 
 /// A run rebuilt from its journal.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayedRun {
     pub start: TaskStart,
     pub run: Run,
     /// Time the run had used when it was last heard of.
     pub elapsed_ms: u64,
     pub epoch: u64,
     /// Calls whose effect was intended and whose outcome nobody wrote down, in the order of the intents.
-    pub unresolved: Vec<(CallKey, Effect)>,
+    pub unresolved: Vec<(CallKey, ToolEffect)>,
     /// Input tokens of a model call that was under way; the provider may have worked and charged.
     pub lost_tokens: u64,
     /// Calls that have their result: they are never run again.
@@ -36,24 +36,24 @@ pub struct Replayed {
 /// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
 pub fn replay(
     records: &[Record],
-    tools: impl Into<Arc<BTreeMap<String, Effect>>>,
+    tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
     fixed_tokens: u64,
-) -> Result<Replayed> {
+) -> Result<ReplayedRun> {
     replay_each(records, tools, fixed_tokens, |_, _| {})
 }
 
 /// The same, and shows the run as it is after each record.
 pub fn replay_each(
     records: &[Record],
-    tools: impl Into<Arc<BTreeMap<String, Effect>>>,
+    tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
     fixed_tokens: u64,
     mut look: impl FnMut(&Record, &Run),
-) -> Result<Replayed> {
+) -> Result<ReplayedRun> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
     };
     let run = Run::of(start, tools, fixed_tokens);
-    let mut replayed = Replayed {
+    let mut replayed = ReplayedRun {
         start: (**start).clone(),
         run,
         elapsed_ms: 0,
@@ -73,7 +73,7 @@ pub fn replay_each(
     Ok(replayed)
 }
 
-impl Replayed {
+impl ReplayedRun {
     fn feed(&mut self, record: &Record) -> Result<()> {
         self.elapsed_ms = record.elapsed_ms().unwrap_or(self.elapsed_ms);
         // Whatever else is written down is written while no call is under way.

@@ -1,8 +1,8 @@
 //! Commands that try to get around the rules, line by line.
 
-use posse_core::grant::{Call, Decision, Grant, Rights, Rule, Verdict};
+use posse_core::grant::{Decision, Grant, GrantRule, RequestedCall, Rights, RuleVerdict};
 use posse_core::pattern::ToolPattern;
-use posse_core::tool::Effect;
+use posse_core::tool::ToolEffect;
 
 const TABLE: &str = include_str!("bypasses.txt");
 
@@ -17,12 +17,12 @@ fn grant(rules: &str) -> Grant {
             "rule" => {
                 let (verdict, rest) = rest.split_once(' ').unwrap();
                 let verdict = match verdict {
-                    "allow" => Verdict::Allow,
-                    "ask" => Verdict::Ask,
-                    "deny" => Verdict::Deny,
+                    "allow" => RuleVerdict::Allow,
+                    "ask" => RuleVerdict::Ask,
+                    "deny" => RuleVerdict::Deny,
                     other => panic!("{other}"),
                 };
-                rights.rules.push(Rule { pattern: pattern(rest), verdict });
+                rights.rules.push(GrantRule { pattern: pattern(rest), verdict });
             }
             other => panic!("{other}"),
         }
@@ -32,8 +32,12 @@ fn grant(rules: &str) -> Grant {
 
 fn decided(grant: &Grant, command: &str) -> &'static str {
     let arguments = serde_json::json!({ "command": command }).to_string();
-    match grant.decide(Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "/w" })
-    {
+    match grant.decide(RequestedCall {
+        tool: "bash",
+        effect: ToolEffect::Unsafe,
+        arguments: &arguments,
+        workspace: "/w",
+    }) {
         Decision::Allow => "allow",
         Decision::Ask(_) => "ask",
         Decision::Deny(_) => "deny",

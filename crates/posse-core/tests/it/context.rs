@@ -2,32 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use posse_core::context::wire::{Answer, Request, Wait, utc};
+use posse_core::context::wire::{ContextAnswer, ContextRequest, ContextWait, utc};
 use posse_core::context::{
-    self, Access, Act, Audience, Change, Changed, Entry, Head, KEY_MAX, Key, Label, Past, SessionState,
-    Snapshot, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Wanted, Write,
+    self, Audience, AudienceChange, ChangeResult, ContextAccess, ContextChange, ContextEntry, ContextKey,
+    ContextSnapshot, ContextWrite, HistoryAct, HistoryLine, KEY_MAX, SessionState, SnapshotLabel,
+    TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, ValueHead,
 };
 use posse_core::text::estimate_tokens;
 use posse_core::{ErrorCode, Result};
 use proptest::prelude::*;
 use serde_json::json;
 
-fn key(raw: &str) -> Key {
-    Key::parse(raw).unwrap()
+fn key(raw: &str) -> ContextKey {
+    ContextKey::parse(raw).unwrap()
 }
 
-fn to_write(name: &str, value: &str) -> Write {
-    Write {
+fn to_write(name: &str, value: &str) -> ContextWrite {
+    ContextWrite {
         key: key(name),
         value: value.to_owned(),
         expected_version: None,
         expires_at_ms: None,
-        audience: Wanted::default(),
+        audience: AudienceChange::default(),
     }
 }
 
-fn head(name: &str, version: u64) -> Head {
-    Head {
+fn head(name: &str, version: u64) -> ValueHead {
+    ValueHead {
         key: key(name),
         version,
         tokens: 3,
@@ -53,14 +54,14 @@ fn a_key_is_short_and_has_at_most_one_namespace() {
     let (long, longer) = ("k".repeat(KEY_MAX + 1), format!("{longest}k"));
     let none = ["", "A", "a-b", "a.b", "a/b", "../x", "ä", "a b", "a\0", &long];
     for bad in none {
-        assert_eq!(code(Label::parse(bad)), ErrorCode::InvalidRequest, "{bad:?}");
+        assert_eq!(code(SnapshotLabel::parse(bad)), ErrorCode::InvalidRequest, "{bad:?}");
     }
     for bad in none.into_iter().chain([":", "a:", ":a", "a:b:c", "a::b", "a:B", "a:../b", &longer]) {
-        let error = Key::parse(bad).unwrap_err();
+        let error = ContextKey::parse(bad).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidKey, "{bad:?}");
         assert!(error.message().len() < 500 && error.advice().is_some());
     }
-    assert_eq!(code(Label::parse("a:b")), ErrorCode::InvalidRequest);
+    assert_eq!(code(SnapshotLabel::parse("a:b")), ErrorCode::InvalidRequest);
 }
 
 // R201 R207 R226
@@ -87,17 +88,17 @@ fn a_writer_is_warned_from_800_tokens_on() {
     assert_eq!(warning(799), None);
     let said = "the value has about 800 tokens of at most 1000; distil it further";
     assert_eq!(warning(800).as_deref(), Some(said));
-    let large = Head { tokens: 1_000, ..head("a", 1) };
-    let answer = Answer::Changed(Changed::Written(large)).to_json();
+    let large = ValueHead { tokens: 1_000, ..head("a", 1) };
+    let answer = ContextAnswer::Changed(ChangeResult::Written(large)).to_json();
     assert!(answer["warning"].as_str().unwrap().contains("1000 tokens"), "{answer}");
 }
 
 // R202 R208
 #[test]
 fn all_values_together_have_at_most_ten_thousand_tokens() {
-    let mut heads: Vec<Head> =
-        (0..10).map(|number| Head { tokens: 999, ..head(&format!("k{number}"), 1) }).collect();
-    let write = |heads: &[Head], name: &str, tokens: usize| {
+    let mut heads: Vec<ValueHead> =
+        (0..10).map(|number| ValueHead { tokens: 999, ..head(&format!("k{number}"), 1) }).collect();
+    let write = |heads: &[ValueHead], name: &str, tokens: usize| {
         context::write(heads, None, &to_write(name, &"x".repeat(4 * tokens)), "orchestrator", 5)
     };
     assert_eq!(write(&heads, "more", 10).unwrap().tokens, 10);
@@ -114,8 +115,8 @@ fn all_values_together_have_at_most_ten_thousand_tokens() {
 fn answers_have_the_shapes_of_the_specification() {
     let at = "2026-02-18T09:30:00.123Z";
     let by = "subagent:researcher:t_01";
-    let heads = vec![head("a", 2), Head { previous_version: Some(7), ..head("b", 1) }];
-    let keys = Answer::Keys { heads, hidden: 0, hidden_tokens: 0 };
+    let heads = vec![head("a", 2), ValueHead { previous_version: Some(7), ..head("b", 1) }];
+    let keys = ContextAnswer::Keys { heads, hidden: 0, hidden_tokens: 0 };
     assert_eq!(
         keys.to_json(),
         json!({
@@ -127,37 +128,40 @@ fn answers_have_the_shapes_of_the_specification() {
             "total_size_tokens": 6,
         })
     );
-    let entry = Entry { head: head("a", 2), value: "nine chars".to_owned() };
+    let entry = ContextEntry { head: head("a", 2), value: "nine chars".to_owned() };
     let read = json!({ "key": "a", "value": "nine chars", "written_by": by, "written_at": at, "version": 2 });
-    assert_eq!(Answer::Value(entry.clone()).to_json(), read);
+    assert_eq!(ContextAnswer::Value(entry.clone()).to_json(), read);
     assert_eq!(
-        Answer::Changed(Changed::Written(head("a", 2))).to_json(),
+        ContextAnswer::Changed(ChangeResult::Written(head("a", 2))).to_json(),
         json!({ "key": "a", "version": 2, "written_by": by, "written_at": at })
     );
-    let brief = Head { expires_at_ms: Some(1_771_407_000_999), ..head("a", 2) };
-    assert_eq!(Answer::Changed(Changed::Written(brief)).to_json()["expires_at"], "2026-02-18T09:30:00.999Z");
+    let brief = ValueHead { expires_at_ms: Some(1_771_407_000_999), ..head("a", 2) };
     assert_eq!(
-        Answer::Changed(Changed::Deleted { key: key("a"), previous_version: 2 }).to_json(),
+        ContextAnswer::Changed(ChangeResult::Written(brief)).to_json()["expires_at"],
+        "2026-02-18T09:30:00.999Z"
+    );
+    assert_eq!(
+        ContextAnswer::Changed(ChangeResult::Deleted { key: key("a"), previous_version: 2 }).to_json(),
         json!({ "deleted": "a", "previous_version": 2 })
     );
     // R221
-    let batch = Answer::Batch { entries: vec![entry], missing: vec![key("b")], denied: Vec::new() };
+    let batch = ContextAnswer::Batch { entries: vec![entry], missing: vec![key("b")], denied: Vec::new() };
     assert_eq!(batch.to_json(), json!({ "entries": [read], "not_found": ["b"] }));
     // R220
     let past = vec![
-        Past { act: Act::Delete, head: head("a", 1), value: None },
-        Past { act: Act::Write, head: head("a", 1), value: Some("x".to_owned()) },
+        HistoryLine { act: HistoryAct::Delete, head: head("a", 1), value: None },
+        HistoryLine { act: HistoryAct::Write, head: head("a", 1), value: Some("x".to_owned()) },
     ];
     let line = |action: &str, value: Option<&str>| json!({ "action": action, "key": "a", "value": value, "version": 1, "written_by": by, "written_at": at, "value_size_tokens": 3 });
     assert_eq!(
-        Answer::History { key: key("a"), past }.to_json(),
+        ContextAnswer::History { key: key("a"), past }.to_json(),
         json!({ "key": "a", "versions": [line("delete", None), line("write", Some("x"))] })
     );
     // R223
-    let (label, taken_by) = (Label::parse("before").unwrap(), "orchestrator".to_owned());
-    let taken = Snapshot { label, taken_by, taken_at_ms: 1_771_407_000_123, keys: 2, tokens: 6 };
+    let (label, taken_by) = (SnapshotLabel::parse("before").unwrap(), "orchestrator".to_owned());
+    let taken = ContextSnapshot { label, taken_by, taken_at_ms: 1_771_407_000_123, keys: 2, tokens: 6 };
     assert_eq!(
-        Answer::Changed(Changed::SnapshotTaken(taken)).to_json(),
+        ContextAnswer::Changed(ChangeResult::SnapshotTaken(taken)).to_json(),
         json!({ "label": "before", "taken_by": "orchestrator", "taken_at": at, "keys": 2, "total_size_tokens": 6 })
     );
 }
@@ -165,44 +169,50 @@ fn answers_have_the_shapes_of_the_specification() {
 // R194 R196 R197 R200 R220 R221 R222 R223
 #[test]
 fn requests_are_read_with_everything_they_say() {
-    let parse = |value: serde_json::Value| Request::parse(&value.to_string());
+    let parse = |value: serde_json::Value| ContextRequest::parse(&value.to_string());
     let a = || key("a");
     let (value, none) = ("x".to_owned(), None);
     let cases = [
-        (json!({"action": "list_keys"}), Request::ListKeys),
+        (json!({"action": "list_keys"}), ContextRequest::ListKeys),
         (
             json!({"action": "list_keys", "key": "", "value": "", "keys": [], "ttl_s": null}),
-            Request::ListKeys,
+            ContextRequest::ListKeys,
         ),
-        (json!({"action": "read", "key": "a"}), Request::Read(a())),
-        (json!({"action": "read_batch", "keys": ["a", "b"]}), Request::ReadBatch(vec![a(), key("b")])),
-        (json!({"action": "read_history", "key": "a"}), Request::ReadHistory { key: a(), versions: 20 }),
+        (json!({"action": "read", "key": "a"}), ContextRequest::Read(a())),
+        (json!({"action": "read_batch", "keys": ["a", "b"]}), ContextRequest::ReadBatch(vec![a(), key("b")])),
+        (
+            json!({"action": "read_history", "key": "a"}),
+            ContextRequest::ReadHistory { key: a(), versions: 20 },
+        ),
         (
             json!({"action": "read_history", "key": "a", "versions": 99}),
-            Request::ReadHistory { key: a(), versions: 20 },
+            ContextRequest::ReadHistory { key: a(), versions: 20 },
         ),
         (
             json!({"action": "write", "key": "a", "value": "x"}),
-            Request::Write {
+            ContextRequest::Write {
                 key: a(),
                 value: value.clone(),
                 expected_version: none,
                 ttl_s: none,
-                audience: Wanted::default(),
+                audience: AudienceChange::default(),
             },
         ),
         (
             json!({"action": "write", "key": "a", "value": "x", "expected_version": 0, "ttl_s": 60}),
-            Request::Write {
+            ContextRequest::Write {
                 key: a(),
                 value,
                 expected_version: Some(0),
                 ttl_s: Some(60),
-                audience: Wanted::default(),
+                audience: AudienceChange::default(),
             },
         ),
-        (json!({"action": "delete", "key": "a"}), Request::Delete(a())),
-        (json!({"action": "snapshot", "label": "l"}), Request::Snapshot(Label::parse("l").unwrap())),
+        (json!({"action": "delete", "key": "a"}), ContextRequest::Delete(a())),
+        (
+            json!({"action": "snapshot", "label": "l"}),
+            ContextRequest::Snapshot(SnapshotLabel::parse("l").unwrap()),
+        ),
     ];
     for (arguments, expected) in cases {
         assert_eq!(parse(arguments.clone()).unwrap(), expected, "{arguments}");
@@ -228,30 +238,33 @@ fn a_request_that_says_too_much_or_too_little_is_refused_with_the_field() {
         (r#"{"action":"wait","keys":["a"],"known_versions":{"a":"1"}}"#, "known_versions: expected"),
         ("[", "arguments"),
     ] {
-        let error = Request::parse(arguments).unwrap_err();
+        let error = ContextRequest::parse(arguments).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidRequest, "{arguments}");
         assert!(error.message().contains(said), "{arguments}: {error}");
     }
     for unknown in [r#"{"action":"fetch"}"#, "{}"] {
-        let error = Request::parse(unknown).unwrap_err();
+        let error = ContextRequest::parse(unknown).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidAction, "{unknown}");
         assert!(error.advice().unwrap().contains("list_keys, read, read_batch"), "{error}");
     }
-    assert_eq!(code(Request::parse(r#"{"action":"read","key":"A"}"#)), ErrorCode::InvalidKey);
-    assert_eq!(code(Request::parse(r#"{"action":"read_batch","keys":["a","B"]}"#)), ErrorCode::InvalidKey);
+    assert_eq!(code(ContextRequest::parse(r#"{"action":"read","key":"A"}"#)), ErrorCode::InvalidKey);
+    assert_eq!(
+        code(ContextRequest::parse(r#"{"action":"read_batch","keys":["a","B"]}"#)),
+        ErrorCode::InvalidKey
+    );
 }
 
 // R210 R211 R228
 #[test]
 fn an_archived_session_is_read_only_and_a_deleted_one_is_gone() {
     let enter = |state, access| context::enter("s", state, access).map_err(|e| e.code());
-    for access in [Access::Read, Access::Change] {
+    for access in [ContextAccess::Read, ContextAccess::Change] {
         assert_eq!(enter(Some(SessionState::Open), access), Ok(()));
         assert_eq!(enter(Some(SessionState::Deleted), access), Err(ErrorCode::SessionNotFound));
         assert_eq!(enter(None, access), Err(ErrorCode::SessionNotFound));
     }
-    assert_eq!(enter(Some(SessionState::Archived), Access::Read), Ok(()));
-    assert_eq!(enter(Some(SessionState::Archived), Access::Change), Err(ErrorCode::SessionArchived));
+    assert_eq!(enter(Some(SessionState::Archived), ContextAccess::Read), Ok(()));
+    assert_eq!(enter(Some(SessionState::Archived), ContextAccess::Change), Err(ErrorCode::SessionArchived));
     for bad in ["", "a.b", "../etc", "a/b", &"s".repeat(65)] {
         assert_eq!(code(context::check_session_id(bad)), ErrorCode::InvalidRequest, "{bad}");
     }
@@ -289,9 +302,9 @@ fn a_clock_that_goes_back_does_not_make_a_version_older() {
 fn what_shrinks_is_restored_before_what_grows() {
     let filled = |name: &str, tokens: usize| {
         let value = "x".repeat(4 * tokens);
-        Entry { head: Head { tokens: tokens as u64, ..head(name, 1) }, value }
+        ContextEntry { head: ValueHead { tokens: tokens as u64, ..head(name, 1) }, value }
     };
-    let with = |a: usize, b: usize| -> Vec<Entry> {
+    let with = |a: usize, b: usize| -> Vec<ContextEntry> {
         let others = (0..9).map(|number| filled(&format!("k{number}"), 1_000));
         [filled("a", a), filled("b", b)].into_iter().chain(others).collect()
     };
@@ -309,33 +322,33 @@ fn what_shrinks_is_restored_before_what_grows() {
 /// The simplest store there can be.
 #[derive(Default, Clone)]
 struct Plain {
-    entries: BTreeMap<Key, Entry>,
-    last_versions: BTreeMap<Key, u64>,
+    entries: BTreeMap<ContextKey, ContextEntry>,
+    last_versions: BTreeMap<ContextKey, u64>,
 }
 
 impl Plain {
-    fn apply(&mut self, change: &Change, now_ms: u64) -> Result<Head> {
+    fn apply(&mut self, change: &ContextChange, now_ms: u64) -> Result<ValueHead> {
         match change {
-            Change::Write(write) => {
-                let heads: Vec<Head> = self.entries.values().map(|entry| entry.head.clone()).collect();
+            ContextChange::Write(write) => {
+                let heads: Vec<ValueHead> = self.entries.values().map(|entry| entry.head.clone()).collect();
                 let last = self.last_versions.get(&write.key).copied();
                 let head = context::write(&heads, last, write, "someone", now_ms)?;
                 self.last_versions.insert(write.key.clone(), head.version);
-                let entry = Entry { head: head.clone(), value: write.value.clone() };
+                let entry = ContextEntry { head: head.clone(), value: write.value.clone() };
                 self.entries.insert(write.key.clone(), entry);
                 Ok(head)
             }
-            Change::Delete(key) => {
+            ContextChange::Delete(key) => {
                 let current = self.entries.get(key).map(|entry| &entry.head);
                 let head = context::delete(current, key, "someone", now_ms)?;
                 self.entries.remove(key);
                 Ok(head)
             }
-            Change::Snapshot(_) | Change::Restore(_) => unreachable!("not made here"),
+            ContextChange::Snapshot(_) | ContextChange::Restore(_) => unreachable!("not made here"),
         }
     }
 
-    fn live(&self, now_ms: u64) -> Vec<Entry> {
+    fn live(&self, now_ms: u64) -> Vec<ContextEntry> {
         self.entries.values().filter(|entry| entry.head.is_live(now_ms)).cloned().collect()
     }
 
@@ -344,28 +357,28 @@ impl Plain {
     }
 }
 
-fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
+fn changes() -> impl Strategy<Value = Vec<(u64, ContextChange)>> {
     let name = (0..12u8).prop_map(|number| key(&format!("k{number}")));
     let tokens = prop_oneof![0..1_100u64, 900..1_001u64];
     let write = (name.clone(), tokens, prop::option::of(0..4u64), prop::option::of(1..40u64)).prop_map(
         |(key, tokens, expected_version, ttl)| {
             let value = "x".repeat(4 * tokens as usize);
             // Made absolute below, when the time is known.
-            Change::Write(Write {
+            ContextChange::Write(ContextWrite {
                 key,
                 value,
                 expected_version,
                 expires_at_ms: ttl,
-                audience: Wanted::default(),
+                audience: AudienceChange::default(),
             })
         },
     );
-    let change = prop_oneof![4 => write, 1 => name.prop_map(Change::Delete)];
+    let change = prop_oneof![4 => write, 1 => name.prop_map(ContextChange::Delete)];
     prop::collection::vec((0..10u64, change), 1..60).prop_map(|steps| {
         let mut now = 1_000;
         let timed = steps.into_iter().map(|(pause, mut change)| {
             now += pause;
-            if let Change::Write(write) = &mut change {
+            if let ContextChange::Write(write) = &mut change {
                 write.expires_at_ms = write.expires_at_ms.map(|ttl| now + ttl);
             }
             (now, change)
@@ -382,10 +395,10 @@ proptest! {
         let mut plain = Plain::default();
         for (now, change) in &steps {
             let before = plain.clone();
-            let (Change::Write(Write { key, .. }) | Change::Delete(key)) = change else { unreachable!() };
+            let (ContextChange::Write(ContextWrite { key, .. }) | ContextChange::Delete(key)) = change else { unreachable!() };
             let held = before.live(*now).into_iter().find(|entry| entry.head.key == *key).map(|entry| entry.head);
             match (change, plain.apply(change, *now)) {
-                (Change::Write(write), Ok(head)) => {
+                (ContextChange::Write(write), Ok(head)) => {
                     prop_assert_eq!(head.version, held.as_ref().map_or(0, |held| held.version) + 1);
                     let previous = match &held {
                         Some(held) => held.previous_version,
@@ -396,10 +409,10 @@ proptest! {
                     prop_assert_eq!(head.tokens, estimate_tokens(&write.value));
                     prop_assert!(head.tokens <= VALUE_TOKENS_MAX);
                 }
-                (Change::Delete(_), Ok(deleted)) => {
+                (ContextChange::Delete(_), Ok(deleted)) => {
                     prop_assert_eq!(Some(deleted.version), held.map(|held| held.version));
                 }
-                (Change::Write(write), Err(e)) => match e.code() {
+                (ContextChange::Write(write), Err(e)) => match e.code() {
                     ErrorCode::ValueTooLarge => prop_assert!(estimate_tokens(&write.value) > VALUE_TOKENS_MAX),
                     ErrorCode::VersionConflict => {
                         prop_assert_ne!(write.expected_version, Some(held.map_or(0, |held| held.version)));
@@ -414,7 +427,7 @@ proptest! {
                     prop_assert_eq!(e.code(), ErrorCode::KeyNotFound);
                     prop_assert!(held.is_none());
                 }
-                (Change::Snapshot(_) | Change::Restore(_), Ok(_)) => unreachable!(),
+                (ContextChange::Snapshot(_) | ContextChange::Restore(_), Ok(_)) => unreachable!(),
             }
             prop_assert!(plain.total(*now) <= TOTAL_TOKENS_MAX);
         }
@@ -434,11 +447,11 @@ proptest! {
             let _ = plain.apply(change, *now);
         }
         let now = steps.last().map_or(1_000, |(now, _)| *now);
-        let current: Vec<Entry> = plain.entries.values().cloned().collect();
+        let current: Vec<ContextEntry> = plain.entries.values().cloned().collect();
         for change in context::restore(&copy, &current, now) {
             plain.apply(&change, now).expect("no step on the way back is refused");
         }
-        let values = |entries: &[Entry]| -> Vec<(Key, String)> {
+        let values = |entries: &[ContextEntry]| -> Vec<(ContextKey, String)> {
             let live = entries.iter().filter(|entry| entry.head.is_live(now));
             live.map(|entry| (entry.head.key.clone(), entry.value.clone())).collect()
         };
@@ -447,10 +460,10 @@ proptest! {
 
     #[test]
     fn whatever_a_request_says_it_is_read_or_refused(text in "\\PC{0,80}", fields in "[a-z_]{1,12}") {
-        let _ = Request::parse(&text);
+        let _ = ContextRequest::parse(&text);
         let odd = json!({ "action": fields, "key": text, "value": text, "keys": [text], "label": text });
-        prop_assert!(Request::parse(&odd.to_string()).is_err());
-        prop_assert_eq!(Key::parse(&text).is_ok(), !text.is_empty() && text.len() <= 64
+        prop_assert!(ContextRequest::parse(&odd.to_string()).is_err());
+        prop_assert_eq!(ContextKey::parse(&text).is_ok(), !text.is_empty() && text.len() <= 64
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'));
     }
 }
@@ -459,13 +472,15 @@ proptest! {
 #[test]
 fn only_those_a_key_is_for_may_read_and_write_it() {
     let parse = |lists: &str| {
-        Request::parse(&format!("{{\"action\":\"write\",\"key\":\"a\",\"value\":\"x\",{lists}}}"))
+        ContextRequest::parse(&format!("{{\"action\":\"write\",\"key\":\"a\",\"value\":\"x\",{lists}}}"))
     };
-    let Request::Write { audience, .. } = parse(r#""readable_by":["subagent:researcher:*"]"#).unwrap() else {
+    let ContextRequest::Write { audience, .. } = parse(r#""readable_by":["subagent:researcher:*"]"#).unwrap()
+    else {
         panic!("a write")
     };
     let written =
-        context::write(&[], None, &Write { audience, ..to_write("a", "x") }, "orchestrator", 1).unwrap();
+        context::write(&[], None, &ContextWrite { audience, ..to_write("a", "x") }, "orchestrator", 1)
+            .unwrap();
     let readers = [
         "orchestrator",
         "operator",
@@ -476,10 +491,15 @@ fn only_those_a_key_is_for_may_read_and_write_it() {
     assert_eq!(readers.map(|who| written.audience.may_read(who)), [true, true, true, false, false]);
     assert!(written.audience.may_write("subagent:writer:t_02"), "who may write was not said");
 
-    let mine = Wanted::parse(None, Some(vec!["subagent:writer:t_02".to_owned()])).unwrap();
-    let locked =
-        context::write(&[written], None, &Write { audience: mine, ..to_write("a", "y") }, "orchestrator", 2)
-            .unwrap();
+    let mine = AudienceChange::parse(None, Some(vec!["subagent:writer:t_02".to_owned()])).unwrap();
+    let locked = context::write(
+        &[written],
+        None,
+        &ContextWrite { audience: mine, ..to_write("a", "y") },
+        "orchestrator",
+        2,
+    )
+    .unwrap();
     assert!(!locked.audience.may_read("subagent:writer:t_02"), "what is not said stays");
     let heads = [locked];
     let write =
@@ -502,33 +522,37 @@ fn only_those_a_key_is_for_may_read_and_write_it() {
     }
     let many = vec!["*"; context::PATTERNS_MAX + 1];
     assert_eq!(code(parse(&format!("\"readable_by\":{}", json!(many)))), ErrorCode::InvalidRequest);
-    let shown = Answer::Changed(Changed::Written(heads[0].clone())).to_json();
+    let shown = ContextAnswer::Changed(ChangeResult::Written(heads[0].clone())).to_json();
     assert_eq!(shown["writable_by"], json!(["subagent:writer:t_02"]));
-    let hidden = Answer::Keys { heads: vec![head("b", 1)], hidden: 2, hidden_tokens: 7 }.to_json();
+    let hidden = ContextAnswer::Keys { heads: vec![head("b", 1)], hidden: 2, hidden_tokens: 7 }.to_json();
     assert_eq!((&hidden["hidden_keys"], &hidden["total_size_tokens"]), (&json!(2), &json!(10)));
 }
 
 // R224
 #[test]
 fn a_wait_ends_with_what_is_different_from_what_was_known() {
-    let parse = |more: &str| Request::parse(&format!("{{\"action\":\"wait\",\"keys\":[\"a\",\"b\"]{more}}}"));
-    let Request::Wait(wait) = parse(r#","known_versions":{"a":1}"#).unwrap() else { panic!("a wait") };
+    let parse =
+        |more: &str| ContextRequest::parse(&format!("{{\"action\":\"wait\",\"keys\":[\"a\",\"b\"]{more}}}"));
+    let ContextRequest::Wait(wait) = parse(r#","known_versions":{"a":1}"#).unwrap() else { panic!("a wait") };
     assert_eq!(wait.timeout_s, 60);
     let now = [head("a", 2), head("b", 5)];
     let baseline = wait.baseline(&now);
-    let news = Wait::news(&baseline, &now);
+    let news = ContextWait::news(&baseline, &now);
     assert_eq!(
         (news.written.len(), news.written[0].version, news.deleted.len()),
         (1, 2, 0),
         "it was behind already"
     );
-    assert!(Wait::news(&Wait { known: BTreeMap::new(), ..wait.clone() }.baseline(&now), &now).is_empty());
-    let later = Wait::news(&baseline, &[head("b", 6)]);
+    assert!(
+        ContextWait::news(&ContextWait { known: BTreeMap::new(), ..wait.clone() }.baseline(&now), &now)
+            .is_empty()
+    );
+    let later = ContextWait::news(&baseline, &[head("b", 6)]);
     assert_eq!((later.written[0].version, later.deleted), (6, vec![key("a")]));
-    let told = Answer::Waited(Wait::news(&baseline, &now)).to_json();
+    let told = ContextAnswer::Waited(ContextWait::news(&baseline, &now)).to_json();
     assert_eq!((&told["written"][0]["key"], &told["timed_out"]), (&json!("a"), &json!(false)));
     for bad in [r#","known_versions":{"c":1}"#, r#","timeout_s":0"#, r#","timeout_s":301"#, r#","key":"a""#] {
         assert_eq!(code(parse(bad)), ErrorCode::InvalidRequest, "{bad}");
     }
-    assert_eq!(code(Request::parse(r#"{"action":"wait","keys":[]}"#)), ErrorCode::InvalidRequest);
+    assert_eq!(code(ContextRequest::parse(r#"{"action":"wait","keys":[]}"#)), ErrorCode::InvalidRequest);
 }

@@ -7,9 +7,9 @@ use posse_core::id::AgentName;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::message::{Block, Message, ToolResult, find_fault};
-use posse_core::run::{Action, Run, Step, replay};
+use posse_core::run::{CallAction, Run, RunStep, replay};
 use posse_core::usage::Usage;
-use posse_core::verify::{Ending, Evidence};
+use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use proptest::prelude::*;
 
 use crate::play::{grant, parse_reply, results, tools};
@@ -58,14 +58,14 @@ fn start(limits: Limits, judged: Judged) -> TaskStart {
 }
 
 /// Something different at each step, so that every way to end is met.
-fn evidence(command: String, step: usize) -> Evidence {
+fn evidence(command: String, step: usize) -> VerifyEvidence {
     let ending = match step % 5 {
-        0 => Ending::Stopped("timed out".to_owned()),
-        1 => Ending::NotRun("no shell".to_owned()),
-        2 => Ending::Exited(1),
-        _ => Ending::Exited(0),
+        0 => VerifyEnding::Stopped("timed out".to_owned()),
+        1 => VerifyEnding::NotRun("no shell".to_owned()),
+        2 => VerifyEnding::Exited(1),
+        _ => VerifyEnding::Exited(0),
     };
-    Evidence { command, ending, duration_ms: 3, output: "o".repeat(step) }
+    VerifyEvidence { command, ending, duration_ms: 3, output: "o".repeat(step) }
 }
 
 /// Plays a life and returns its journal together with the run as it was after each record.
@@ -97,7 +97,7 @@ fn live(
             write(Record::Cancelled { elapsed_ms: 0, with_parent: false }, &mut run);
         }
         match run.next_step(0) {
-            Step::CallModel(_) => {
+            RunStep::CallModel(_) => {
                 let Some(line) = replies.next() else { break };
                 match parse_reply(line) {
                     Ok(reply) => {
@@ -110,30 +110,30 @@ fn live(
                     }
                 }
             }
-            Step::CallTools(calls) => {
+            RunStep::CallTools(calls) => {
                 // One result at a time, last call first: the order of completion must not matter.
                 let planned = calls.into_iter().last().unwrap();
                 let result = match planned.action {
-                    Action::Refuse(result) => result,
-                    Action::Execute(_) | Action::Ask(..) => {
+                    CallAction::Refuse(result) => result,
+                    CallAction::Execute(_) | CallAction::Ask(..) => {
                         ToolResult::new(&planned.call, "r".repeat(result_bytes))
                     }
                 };
                 run.on_results(vec![result.clone()]);
                 write(Record::Done { result, full_text: None, elapsed_ms: 0 }, &mut run);
             }
-            Step::Check(_) => {
+            RunStep::Check(_) => {
                 let errors = if step % 3 == 0 { vec!["/n: is wrong".to_owned()] } else { Vec::new() };
                 run.on_checked(&errors);
                 write(Record::Checked { errors, elapsed_ms: 0 }, &mut run);
             }
-            Step::Verify(command) => {
+            RunStep::Verify(command) => {
                 write(Record::Verifying { command: command.clone(), epoch: 1 }, &mut run);
                 let evidence = evidence(command, step);
                 run.on_verified(evidence.clone());
                 write(Record::Verified { evidence, elapsed_ms: 0 }, &mut run);
             }
-            Step::Finish(outcome) => {
+            RunStep::Finish(outcome) => {
                 run.on_finished(&outcome);
                 write(Record::Finished { outcome, elapsed_ms: 0 }, &mut run);
                 if step > interrupt {
@@ -210,7 +210,7 @@ proptest! {
             }).collect();
             let answered: Vec<_> = results(state).iter().map(|r| r.key).collect();
             prop_assert!(asked.starts_with(&answered), "{:?} answered as {:?}", asked, answered);
-            if matches!(state.next_step(0), Step::CallModel(_)) {
+            if matches!(state.next_step(0), RunStep::CallModel(_)) {
                 prop_assert_eq!(find_fault(state.messages()), None);
             }
         }
@@ -218,7 +218,7 @@ proptest! {
         let mut run = replay(&records[..=resume_at % records.len()], tools(), 0).unwrap().run;
         run.on_resume(Some(30), None);
         run.on_withdrawn(&["read".to_owned()], None);
-        if matches!(run.next_step(0), Step::CallModel(_)) {
+        if matches!(run.next_step(0), RunStep::CallModel(_)) {
             prop_assert_eq!(find_fault(run.messages()), None);
         }
     }
@@ -242,12 +242,12 @@ fn a_task_of_an_earlier_version_goes_on_with_the_calls_it_had() {
     let limits = Limits { turns_max: 1, ..Limits::default() };
     let records = of_the_first_version(limits, &["[write {\"path\":\"b\"}]"]);
     let mut run = replay(&records, tools(), 0).unwrap().run;
-    let Step::CallTools(open) = run.next_step(0) else { panic!("{:?}", run.next_step(0)) };
+    let RunStep::CallTools(open) = run.next_step(0) else { panic!("{:?}", run.next_step(0)) };
     run.on_results(vec![ToolResult::new(&open[0].call, "ok")]);
-    let Step::CallModel(ask) = run.next_step(0) else { panic!("{:?}", run.next_step(0)) };
+    let RunStep::CallModel(ask) = run.next_step(0) else { panic!("{:?}", run.next_step(0)) };
     assert!(!ask.with_tools);
     // It did not count paused replies, and calls are known by the number of their turn.
     let records = of_the_first_version(Limits::default(), &["so & !paused", "[write {\"path\":\"b\"}]"]);
-    let Step::CallTools(open) = replay(&records, tools(), 0).unwrap().run.next_step(0) else { panic!() };
+    let RunStep::CallTools(open) = replay(&records, tools(), 0).unwrap().run.next_step(0) else { panic!() };
     assert_eq!(open[0].call.key.turn, 1);
 }

@@ -5,9 +5,9 @@ use posse_core::id::AgentName;
 use posse_core::journal::TaskStart;
 use posse_core::limits::Limits;
 use posse_core::message::Message;
-use posse_core::outcome::{Outcome, Status, StopReason};
-use posse_core::run::{Run, Step};
-use posse_core::verify::{Ending, Evidence};
+use posse_core::outcome::{Outcome, OutcomeStatus, StopReason};
+use posse_core::run::{Run, RunStep};
+use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use serde_json::json;
 
 use crate::play::{grant, parse_reply, tools};
@@ -20,11 +20,11 @@ fn errors(value: &serde_json::Value) -> Vec<String> {
 
 struct Game {
     run: Run,
-    endings: Vec<Ending>,
+    endings: Vec<VerifyEnding>,
 }
 
 impl Game {
-    fn new(limits: Limits, schema: Option<&str>, verify: &[&str], endings: Vec<Ending>) -> Self {
+    fn new(limits: Limits, schema: Option<&str>, verify: &[&str], endings: Vec<VerifyEnding>) -> Self {
         let settings = ModelSettings { output_schema: schema.map(str::to_owned), ..ModelSettings::default() };
         let agent = Agent { limits, settings, ..Agent::new(AgentName::parse("worker").unwrap(), "m", "") };
         let verify = verify.iter().map(|command| (*command).to_owned()).collect();
@@ -37,20 +37,20 @@ impl Game {
         self.run.on_reply(parse_reply(line).unwrap());
         loop {
             match self.run.next_step(0) {
-                Step::CallModel(_) => return None,
-                Step::CallTools(calls) => {
+                RunStep::CallModel(_) => return None,
+                RunStep::CallTools(calls) => {
                     let made =
                         calls.iter().map(|planned| posse_core::message::ToolResult::new(&planned.call, "ok"));
                     let made = made.collect();
                     self.run.on_results(made);
                 }
-                Step::Check(value) => self.run.on_checked(&errors(&value)),
-                Step::Verify(command) => {
+                RunStep::Check(value) => self.run.on_checked(&errors(&value)),
+                RunStep::Verify(command) => {
                     let ending = self.endings.remove(0);
                     let output = format!("output of {command}\n");
-                    self.run.on_verified(Evidence { command, ending, duration_ms: 1, output });
+                    self.run.on_verified(VerifyEvidence { command, ending, duration_ms: 1, output });
                 }
-                Step::Finish(outcome) => {
+                RunStep::Finish(outcome) => {
                     self.run.on_finished(&outcome);
                     return Some((*outcome).clone());
                 }
@@ -75,7 +75,7 @@ fn an_answer_that_satisfies_its_schema_becomes_data() {
     let outcome = json_game().answer(r#"{"n":1}"#).unwrap();
     assert_eq!(
         (outcome.status(), outcome.data, outcome.warnings.len()),
-        (Status::Completed, Some(json!({"n":1})), 0)
+        (OutcomeStatus::Completed, Some(json!({"n":1})), 0)
     );
     let outcome = json_game().answer(r#"Here you are: {"n":1}"#).unwrap();
     assert_eq!(outcome.data, Some(json!({"n":1})));
@@ -93,7 +93,10 @@ fn a_wrong_answer_is_repaired_once_with_what_is_wrong_in_it() {
          Reply with only the corrected JSON, without a fence and without any other text."
     );
     let outcome = game.answer(r#"{"n":2}"#).unwrap();
-    assert_eq!((outcome.status(), outcome.data, outcome.turns), (Status::Completed, Some(json!({"n":2})), 2));
+    assert_eq!(
+        (outcome.status(), outcome.data, outcome.turns),
+        (OutcomeStatus::Completed, Some(json!({"n":2})), 2)
+    );
     assert!(outcome.schema_errors.is_empty());
 }
 
@@ -103,13 +106,13 @@ fn a_second_wrong_answer_fails_and_is_kept() {
     assert_eq!(game.answer("no JSON"), None);
     assert!(game.last_message().contains("- the answer is not JSON: expected"), "{}", game.last_message());
     let outcome = game.answer(r#"{"n":"x"}"#).unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::OutputInvalid, Status::Failed));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::OutputInvalid, OutcomeStatus::Failed));
     assert_eq!((outcome.text.as_str(), outcome.data), (r#"{"n":"x"}"#, None));
     assert_eq!(outcome.schema_errors, ["/n: is not an integer"]);
     // Whoever goes on with it is told what was wrong last, and may repair again.
     game.run.on_resume(None, None);
     assert!(game.last_message().contains("- /n: is not an integer"), "{}", game.last_message());
-    assert_eq!(game.answer(r#"{"n":3}"#).unwrap().status(), Status::Completed);
+    assert_eq!(game.answer(r#"{"n":3}"#).unwrap().status(), OutcomeStatus::Completed);
 }
 
 #[test]
@@ -120,7 +123,7 @@ fn without_a_turn_left_there_is_no_repair() {
     // Two turns: the second would have no tools to correct anything with.
     for turns_max in [1, 2] {
         let limits = Limits { turns_max, ..limits.clone() };
-        let mut game = Game::new(limits, None, &["test"], vec![Ending::Exited(1)]);
+        let mut game = Game::new(limits, None, &["test"], vec![VerifyEnding::Exited(1)]);
         assert_eq!(game.answer("done").unwrap().stop, StopReason::VerifyFailed);
     }
 }
@@ -131,11 +134,12 @@ fn repairs_and_corrections_are_turns_like_any_other() {
     let mut game = Game::new(turns(2), Some("{}"), &[], Vec::new());
     assert_eq!(game.answer("no"), None);
     let outcome = game.answer(r#"{"n":1}"#).unwrap();
-    assert_eq!((outcome.status(), outcome.turns), (Status::Completed, 2));
-    let mut game = Game::new(turns(3), None, &["test"], vec![Ending::Exited(1), Ending::Exited(0)]);
+    assert_eq!((outcome.status(), outcome.turns), (OutcomeStatus::Completed, 2));
+    let mut game =
+        Game::new(turns(3), None, &["test"], vec![VerifyEnding::Exited(1), VerifyEnding::Exited(0)]);
     assert_eq!(game.answer("done"), None);
     let outcome = game.answer("really done").unwrap();
-    assert_eq!((outcome.status(), outcome.turns), (Status::Completed, 2));
+    assert_eq!((outcome.status(), outcome.turns), (OutcomeStatus::Completed, 2));
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn a_report_at_a_limit_that_satisfies_the_schema_is_kept_as_data() {
          satisfies the schema, without a fence and without any other text."
     );
     let outcome = game.answer(r#"{"n":1}"#).unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, Status::Partial));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, OutcomeStatus::Partial));
     assert_eq!(outcome.data, Some(json!({"n":1})));
 
     let limits = Limits { tool_calls_max: 1, ..Limits::default() };
@@ -163,24 +167,27 @@ fn a_report_at_a_limit_that_satisfies_the_schema_is_kept_as_data() {
 
 #[test]
 fn a_result_counts_when_every_command_passed() {
-    let passed = vec![Ending::Exited(0), Ending::Exited(0)];
+    let passed = vec![VerifyEnding::Exited(0), VerifyEnding::Exited(0)];
     let mut game = Game::new(Limits::default(), None, &["build", "test"], passed);
     game.answer("[read {\"path\":\"a\"}]");
     let outcome = game.answer("done").unwrap();
-    assert_eq!((outcome.status(), outcome.evidence.len(), outcome.warnings.len()), (Status::Completed, 2, 0));
-    let mut game = Game::new(Limits::default(), None, &["test"], vec![Ending::Exited(0)]);
+    assert_eq!(
+        (outcome.status(), outcome.evidence.len(), outcome.warnings.len()),
+        (OutcomeStatus::Completed, 2, 0)
+    );
+    let mut game = Game::new(Limits::default(), None, &["test"], vec![VerifyEnding::Exited(0)]);
     let outcome = game.answer("done").unwrap();
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     assert!(outcome.warnings[0].starts_with("nothing was done with tools"), "{:?}", outcome.warnings);
 }
 
 #[test]
 fn a_failed_check_is_told_once_and_all_commands_are_run_again() {
     let endings = vec![
-        Ending::Exited(0),
-        Ending::Exited(101),
-        Ending::Exited(0),
-        Ending::Stopped("timed out".to_owned()),
+        VerifyEnding::Exited(0),
+        VerifyEnding::Exited(101),
+        VerifyEnding::Exited(0),
+        VerifyEnding::Stopped("timed out".to_owned()),
     ];
     let mut game = Game::new(Limits::default(), None, &["build", "test"], endings);
     assert_eq!(game.answer("done"), None);
@@ -191,17 +198,17 @@ fn a_failed_check_is_told_once_and_all_commands_are_run_again() {
          once more."
     );
     let outcome = game.answer("really done").unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::VerifyFailed, Status::Failed));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::VerifyFailed, OutcomeStatus::Failed));
     assert_eq!(
         (outcome.text.as_str(), outcome.detail.as_deref()),
         ("really done", Some("`test`: timed out"))
     );
-    assert_eq!(outcome.evidence.iter().map(Evidence::passed).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(outcome.evidence.iter().map(VerifyEvidence::passed).collect::<Vec<_>>(), [true, false]);
 }
 
 #[test]
 fn a_command_that_cannot_be_run_ends_the_task_without_another_turn() {
-    let endings = vec![Ending::NotRun("there is no shell".to_owned())];
+    let endings = vec![VerifyEnding::NotRun("there is no shell".to_owned())];
     let mut game = Game::new(Limits::default(), None, &["build", "test"], endings);
     let outcome = game.answer("done").unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str(), outcome.turns), (StopReason::VerifyFailed, "done", 1));
@@ -210,12 +217,12 @@ fn a_command_that_cannot_be_run_ends_the_task_without_another_turn() {
 
 #[test]
 fn a_correction_has_to_satisfy_the_schema_too() {
-    let endings = vec![Ending::Exited(1), Ending::Exited(0)];
+    let endings = vec![VerifyEnding::Exited(1), VerifyEnding::Exited(0)];
     let mut game = Game::new(Limits::default(), Some("{}"), &["test"], endings);
     assert_eq!(game.answer(r#"{"n":1}"#), None);
     assert_eq!(game.answer("fixed it"), None);
     let outcome = game.answer(r#"{"n":2}"#).unwrap();
-    assert_eq!((outcome.status(), outcome.data), (Status::Completed, Some(json!({"n":2}))));
+    assert_eq!((outcome.status(), outcome.data), (OutcomeStatus::Completed, Some(json!({"n":2}))));
 }
 
 #[test]
@@ -244,6 +251,6 @@ fn a_run_that_stops_before_the_check_says_that_nothing_was_verified() {
     let mut game = Game::new(Limits { turns_max: 2, ..Limits::default() }, None, &["test"], Vec::new());
     assert_eq!(game.answer("[read {\"path\":\"a\"}]"), None);
     let outcome = game.answer("half of it").unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, Status::Partial));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, OutcomeStatus::Partial));
     assert_eq!(outcome.warnings, ["the result was not verified: the task ended before that"]);
 }

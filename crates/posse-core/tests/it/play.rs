@@ -8,14 +8,15 @@ use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::CallKey;
 use posse_core::limits::Limits;
-use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult, find_fault};
+use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult, find_fault};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
-use posse_core::run::{Action, Run, Step};
-use posse_core::tool::Effect;
+use posse_core::run::{CallAction, Run, RunStep};
+use posse_core::tool::ToolEffect;
 use posse_core::usage::Usage;
 
-pub fn tools() -> BTreeMap<String, Effect> {
-    let effects = [("read", Effect::Pure), ("write", Effect::Idempotent), ("bash", Effect::Unsafe)];
+pub fn tools() -> BTreeMap<String, ToolEffect> {
+    let effects =
+        [("read", ToolEffect::Pure), ("write", ToolEffect::Idempotent), ("bash", ToolEffect::Unsafe)];
     effects.map(|(name, effect)| (name.to_owned(), effect)).into()
 }
 
@@ -42,7 +43,7 @@ pub fn parse_reply(line: &str) -> Result<Reply, ModelFailure> {
                 key: CallKey { turn: 0, index: 0 },
                 id: id.to_owned(),
                 name: name.to_owned(),
-                arguments: Arguments::judge(arguments),
+                arguments: CallArguments::judge(arguments),
                 signature: None,
             }));
             reply.stop = ReplyStop::ToolUse;
@@ -80,7 +81,7 @@ pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
     let mut log = String::new();
     for _ in 0..200 {
         match run.next_step(0) {
-            Step::CallModel(ask) => {
+            RunStep::CallModel(ask) => {
                 assert_eq!(find_fault(run.messages()), None, "the history is valid before every call");
                 let Some(line) = replies.next() else {
                     writeln!(log, "asks again: turn {}", ask.turn).unwrap();
@@ -94,13 +95,13 @@ pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
                     Err(failure) => run.on_failure(&failure),
                 }
             }
-            Step::CallTools(calls) => {
+            RunStep::CallTools(calls) => {
                 let results = calls.into_iter().map(|planned| match planned.action {
-                    Action::Refuse(result) => {
+                    CallAction::Refuse(result) => {
                         writeln!(log, "{} refused: {}", result.name, result.text).unwrap();
                         result
                     }
-                    Action::Execute(_) | Action::Ask(..) => {
+                    CallAction::Execute(_) | CallAction::Ask(..) => {
                         writeln!(log, "{} runs", planned.call.name).unwrap();
                         let text = format!("ok {}", planned.call.name);
                         ToolResult::new(&planned.call, format!("{text:<result_bytes$}"))
@@ -109,8 +110,8 @@ pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
                 let results = results.collect();
                 run.on_results(results);
             }
-            Step::Check(_) | Step::Verify(_) => unreachable!("these runs are not judged"),
-            Step::Finish(outcome) => {
+            RunStep::Check(_) | RunStep::Verify(_) => unreachable!("these runs are not judged"),
+            RunStep::Finish(outcome) => {
                 let detail = outcome.detail.as_ref().map(|d| format!(" ({d})")).unwrap_or_default();
                 let (status, stop) = (outcome.status().wire(), outcome.stop.wire());
                 writeln!(log, "{status}: {stop}{detail} {:?} turns={}", outcome.text, outcome.turns).unwrap();

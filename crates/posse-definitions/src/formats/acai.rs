@@ -2,13 +2,13 @@
 
 use posse_core::definition::TaskIn;
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 const TIMEOUT_S: u64 = 300;
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Strict);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Strict);
     model(f, d, "model", model_names::any);
     tools(f, d, "tools", as_written);
     d.limits.wall_s = Some(f.whole("timeout", 1..=3_600).unwrap_or(TIMEOUT_S));

@@ -1,13 +1,13 @@
 //! Claude Code, `.claude/agents/**/*.md`.
 
-use posse_core::definition::{Approval, Isolation};
-use posse_core::grant::Access;
+use posse_core::definition::{ApprovalSetting, Isolation};
+use posse_core::grant::AccessLevel;
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Required);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Required);
     tools(f, d, "tools", as_written);
     allowed_tools(f, d);
     denied(f, d, "disallowedTools", as_written);
@@ -30,7 +30,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads `allowedTools`: not a key of Claude Code, but in use, and meant to exclude other tools.
-fn allowed_tools(f: &mut Fields, d: &mut Definition) {
+fn allowed_tools(f: &mut FieldReader, d: &mut Definition) {
     if d.rights.tools.is_some() {
         f.ignore("allowedTools", || localized!("tools-there"));
         return;
@@ -46,10 +46,10 @@ fn allowed_tools(f: &mut Fields, d: &mut Definition) {
 enum PermissionMode {
     AsSession,
     Plan,
-    Approval(Approval),
+    Approval(ApprovalSetting),
 }
 
-fn permission_mode(f: &mut Fields, d: &mut Definition) {
+fn permission_mode(f: &mut FieldReader, d: &mut Definition) {
     use PermissionMode::{AsSession, Plan};
     let mode = f.word(
         "permissionMode",
@@ -58,16 +58,16 @@ fn permission_mode(f: &mut Fields, d: &mut Definition) {
             ("manual", AsSession, LocalizedText::default),
             ("plan", Plan, || "access: read-only".into()),
             ("acceptEdits", AsSession, || localized!("into-approval-session")),
-            ("auto", PermissionMode::Approval(Approval::Auto), || localized!("into-approval-auto")),
-            ("bypassPermissions", PermissionMode::Approval(Approval::Auto), || {
+            ("auto", PermissionMode::Approval(ApprovalSetting::Auto), || localized!("into-approval-auto")),
+            ("bypassPermissions", PermissionMode::Approval(ApprovalSetting::Auto), || {
                 localized!("into-approval-auto")
             }),
-            ("dontAsk", PermissionMode::Approval(Approval::Deny), || localized!("into-approval-deny")),
+            ("dontAsk", PermissionMode::Approval(ApprovalSetting::Deny), || localized!("into-approval-deny")),
         ],
     );
     match mode {
         None | Some(AsSession) => {}
-        Some(Plan) => d.rights.access = Access::ReadOnly,
+        Some(Plan) => d.rights.access = AccessLevel::ReadOnly,
         Some(PermissionMode::Approval(approval)) => d.approval = Some(approval),
     }
 }

@@ -1,13 +1,13 @@
 //! Codex roles, `.codex/agents/**/*.toml`. Codex ignores `sandbox_mode` in a role; here it restricts access.
 
-use posse_core::definition::Approval;
-use posse_core::grant::Access;
+use posse_core::definition::ApprovalSetting;
+use posse_core::grant::AccessLevel;
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Required);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Required);
     match f.text("developer_instructions") {
         Some(text) if !text.trim().is_empty() => {
             d.prompt = text.trim().to_owned();
@@ -20,19 +20,19 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     let access = f.word(
         "sandbox_mode",
         &[
-            ("read-only", Access::ReadOnly, || "access: read-only".into()),
-            ("workspace-write", Access::Whole, || localized!("into-access-workspace")),
-            ("danger-full-access", Access::Whole, || localized!("into-access-bounded")),
+            ("read-only", AccessLevel::ReadOnly, || "access: read-only".into()),
+            ("workspace-write", AccessLevel::Whole, || localized!("into-access-workspace")),
+            ("danger-full-access", AccessLevel::Whole, || localized!("into-access-bounded")),
         ],
     );
     d.rights.access = access.unwrap_or_default();
     d.approval = f.word(
         "approval_policy",
         &[
-            ("never", Approval::Deny, || localized!("into-approval-deny")),
-            ("on-request", Approval::Ask, || "approval: ask".into()),
-            ("on-failure", Approval::Ask, || "approval: ask".into()),
-            ("untrusted", Approval::Ask, || "approval: ask".into()),
+            ("never", ApprovalSetting::Deny, || localized!("into-approval-deny")),
+            ("on-request", ApprovalSetting::Ask, || "approval: ask".into()),
+            ("on-failure", ApprovalSetting::Ask, || "approval: ask".into()),
+            ("untrusted", ApprovalSetting::Ask, || "approval: ask".into()),
         ],
     );
     mcp_servers(f, d, "mcp_servers");
@@ -47,7 +47,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads the model and `model_provider`, which defaults to OpenAI.
-fn provider_and_model(f: &mut Fields, d: &mut Definition) {
+fn provider_and_model(f: &mut FieldReader, d: &mut Definition) {
     model(f, d, "model", model_names::codex);
     let Some(provider) = f.text("model_provider") else { return };
     match d.model.candidates.first_mut() {

@@ -1,17 +1,17 @@
 //! GitHub Copilot and VS Code, `.github/agents/*.agent.md`.
 
-use posse_core::grant::{Rule, Verdict};
+use posse_core::grant::{GrantRule, RuleVerdict};
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 use crate::names;
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     if let Some(name) = f.text("name") {
         f.mapped("name", localized!("into-shown-name"));
         d.display_name = Some(name);
     }
-    description(f, d, Need::Optional);
+    description(f, d, FieldNeed::Optional);
     tools(f, d, "tools", spelling);
     if d.tools_written.as_ref().is_some_and(|entries| entries.iter().any(|entry| entry == "*")) {
         d.rights.tools = None;
@@ -45,17 +45,17 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads the subagents that the agent may call: `[]` allows none, `*` all.
-fn agents(f: &mut Fields, d: &mut Definition) {
+fn agents(f: &mut FieldReader, d: &mut Definition) {
     let Some(entries) = f.texts("agents") else { return };
     if entries.iter().any(|entry| entry == "*") {
         return;
     }
-    let mut rules = vec![Rule { pattern: ToolPattern::tool("subagent"), verdict: Verdict::Deny }];
+    let mut rules = vec![GrantRule { pattern: ToolPattern::tool("subagent"), verdict: RuleVerdict::Deny }];
     for entry in &entries {
         match names::normal(entry) {
             Ok(name) => {
                 let pattern = ToolPattern::call("subagent", name.as_str());
-                rules.push(Rule { pattern, verdict: Verdict::Allow });
+                rules.push(GrantRule { pattern, verdict: RuleVerdict::Allow });
             }
             Err(why) => f.warn("agents", localized!("agent-left-out", shown = shown(entry), why)),
         }

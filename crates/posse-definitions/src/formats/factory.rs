@@ -1,10 +1,10 @@
 //! Factory droids, `.factory/droids/*.md`.
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Optional);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Optional);
     model(f, d, "model", model_names::any);
     tools(f, d, "tools", spelling);
     effort(f, d, "reasoningEffort");

@@ -1,16 +1,16 @@
 //! Gemini CLI, `.gemini/agents/*.md`.
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     let kind =
         f.word("kind", &[("local", (), LocalizedText::default), ("remote", (), LocalizedText::default)]);
     if f.has("agent_card_url") || f.has("agent_card_json") || (kind.is_some() && is_remote(f)) {
         remote(f);
         return;
     }
-    description(f, d, Need::Required);
+    description(f, d, FieldNeed::Required);
     d.display_name = f.text("display_name");
     tools(f, d, "tools", spelling);
     mcp_servers(f, d, "mcp_servers");
@@ -25,12 +25,12 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-fn is_remote(f: &mut Fields) -> bool {
+fn is_remote(f: &mut FieldReader) -> bool {
     f.text("kind").as_deref() == Some("remote")
 }
 
 /// Marks a remote agent as unsupported. It stays listed, so that people can see why it is missing.
-pub fn remote(f: &mut Fields) {
+pub fn remote(f: &mut FieldReader) {
     f.fail("kind", localized!("needs-a2a"), None);
     for key in ["kind", "description", "display_name", "agent_card_url", "agent_card_json", "auth"] {
         f.ignore(key, || localized!("no-a2a"));

@@ -1,15 +1,15 @@
 //! Our own format, `.posse/agents/<name>.md`. `schema` documents each key.
 
-use posse_core::definition::{Approval, Definition, Isolation, TaskIn};
-use posse_core::grant::{Access, Network};
+use posse_core::definition::{ApprovalSetting, Definition, Isolation, TaskIn};
+use posse_core::grant::{AccessLevel, NetworkGrant};
 use posse_core::id::AgentName;
-use posse_core::lease::Places;
+use posse_core::lease::WritePaths;
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Strict);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Strict);
     model(f, d, "model", model_names::any);
     fallback_models(f, d, "fallback_models", model_names::any);
     tools(f, d, "tools", as_written);
@@ -28,16 +28,16 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.approval = f.word(
         "approval",
         &[
-            ("ask", Approval::Ask, LocalizedText::default),
-            ("deny", Approval::Deny, LocalizedText::default),
-            ("auto", Approval::Auto, LocalizedText::default),
+            ("ask", ApprovalSetting::Ask, LocalizedText::default),
+            ("deny", ApprovalSetting::Deny, LocalizedText::default),
+            ("auto", ApprovalSetting::Auto, LocalizedText::default),
         ],
     );
     let access = f.word(
         "access",
         &[
-            ("read-only", Access::ReadOnly, LocalizedText::default),
-            ("whole", Access::Whole, LocalizedText::default),
+            ("read-only", AccessLevel::ReadOnly, LocalizedText::default),
+            ("whole", AccessLevel::Whole, LocalizedText::default),
         ],
     );
     d.rights.access = access.unwrap_or_default();
@@ -62,15 +62,15 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads the write paths, and rejects invalid ones now instead of at the start of a task.
-fn write_paths(f: &mut Fields, d: &mut Definition) {
+fn write_paths(f: &mut FieldReader, d: &mut Definition) {
     d.rights.write_paths = f.texts("write_paths");
     let named = d.rights.write_paths.as_ref().filter(|paths| !paths.is_empty());
-    if let Some(Err(e)) = named.map(|paths| Places::parse("", paths)) {
+    if let Some(Err(e)) = named.map(|paths| WritePaths::parse("", paths)) {
         f.fail("write_paths", format!("`write_paths`: {}", e.message()), e.advice());
     }
 }
 
-fn budget(f: &mut Fields, d: &mut Definition) {
+fn budget(f: &mut FieldReader, d: &mut Definition) {
     let Some(mut inner) = f.inner("budget") else { return };
     d.limits.cost_micros = inner.number("max_cost_usd", 0.0..=USD_MAX).map(usd_to_micros);
     d.limits.input_tokens = inner.whole("max_input_tokens", 1..=u64::MAX);
@@ -78,7 +78,7 @@ fn budget(f: &mut Fields, d: &mut Definition) {
     f.give_back("budget", inner);
 }
 
-fn extends(f: &mut Fields, d: &mut Definition) {
+fn extends(f: &mut FieldReader, d: &mut Definition) {
     let Some(raw) = f.text("extends") else { return };
     match AgentName::parse(&raw) {
         Ok(name) if name == d.name => f.fail("extends", localized!("extends-itself"), None),
@@ -87,15 +87,15 @@ fn extends(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-fn network(f: &mut Fields, d: &mut Definition) {
+fn network(f: &mut FieldReader, d: &mut Definition) {
     let hosts = match f.value("network") {
         None => return,
-        Some(Node::Text(word)) if word.trim() == "full" => return,
-        Some(Node::Text(word)) if word.trim() == "none" => {
+        Some(YamlNode::Text(word)) if word.trim() == "full" => return,
+        Some(YamlNode::Text(word)) if word.trim() == "none" => {
             f.mapped("network", localized!("into-no-network"));
             Vec::new()
         }
-        Some(Node::Text(_) | Node::List(_)) => match f.texts("network") {
+        Some(YamlNode::Text(_) | YamlNode::List(_)) => match f.texts("network") {
             Some(hosts) => hosts,
             None => return,
         },
@@ -105,16 +105,16 @@ fn network(f: &mut Fields, d: &mut Definition) {
     if let Some(word) = hosts.iter().find(|host| *host != "localhost" && !host.contains(['.', ':', '*'])) {
         return f.reject("network", &shown(word).into(), &localized!("allowed-network"));
     }
-    match Network::parse(&hosts) {
+    match NetworkGrant::parse(&hosts) {
         Ok(network) => d.rights.network = Some(network),
         Err(e) => f.fail("network", e.message().map(|why| format!("`network`: {why}")), e.advice()),
     }
 }
 
-fn output_schema(f: &mut Fields, d: &mut Definition) {
+fn output_schema(f: &mut FieldReader, d: &mut Definition) {
     match f.value("output_schema") {
         None => {}
-        Some(Node::Map(entries)) => d.output_schema = Some(Node::Map(entries).to_json()),
+        Some(YamlNode::Map(entries)) => d.output_schema = Some(YamlNode::Map(entries).to_json()),
         Some(other) => {
             f.reject("output_schema", &other.kind(), &localized!("allowed-schema"));
         }
@@ -122,17 +122,17 @@ fn output_schema(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads the verify commands. A command can contain commas, so one text is one command.
-fn verify(f: &mut Fields, d: &mut Definition) {
+fn verify(f: &mut FieldReader, d: &mut Definition) {
     let commands = match f.value("verify") {
         None => return,
-        Some(Node::Text(command)) => vec![command],
-        Some(Node::List(_)) => f.texts("verify").unwrap_or_default(),
+        Some(YamlNode::Text(command)) => vec![command],
+        Some(YamlNode::List(_)) => f.texts("verify").unwrap_or_default(),
         Some(other) => f.refuse("verify", &other.kind(), &localized!("allowed-commands")).unwrap_or_default(),
     };
     d.verify = commands;
 }
 
-fn isolation(f: &mut Fields, d: &mut Definition) {
+fn isolation(f: &mut FieldReader, d: &mut Definition) {
     let isolation = f.word(
         "isolation",
         &[

@@ -1,14 +1,14 @@
 //! opencode and Kilo, `.opencode/agent(s)/**/*.md`. Unknown keys become options for the provider.
 
-use posse_core::grant::{Rule, Verdict};
+use posse_core::grant::{GrantRule, RuleVerdict};
 
-use super::{Need, *};
-use crate::node::Entry;
+use super::{FieldNeed, *};
+use crate::node::YamlEntry;
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     f.ignore("name", || localized!("path-names-agent"));
-    description(f, d, Need::Optional);
+    description(f, d, FieldNeed::Optional);
     prompt(f, d);
     model(f, d, "model", model_names::slashed);
     effort(f, d, "reasoningEffort");
@@ -44,7 +44,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.model.options.extend(f.rest(|| localized!("into-option")));
 }
 
-fn prompt(f: &mut Fields, d: &mut Definition) {
+fn prompt(f: &mut FieldReader, d: &mut Definition) {
     if d.prompt.is_empty() {
         d.prompt = f.text("prompt").map(|text| text.trim().to_owned()).unwrap_or_default();
     } else {
@@ -57,7 +57,7 @@ fn prompt(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-fn variant(f: &mut Fields, d: &mut Definition) {
+fn variant(f: &mut FieldReader, d: &mut Definition) {
     let Some(name) = f.text("variant") else { return };
     match EFFORTS.iter().find(|(word, ..)| *word == name) {
         Some((_, effort, _)) => {
@@ -69,18 +69,18 @@ fn variant(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads the tools map: `{write: false}` removes a tool; `{"*": false, read: true}` leaves only one.
-fn tools_map(f: &mut Fields, d: &mut Definition) {
+fn tools_map(f: &mut FieldReader, d: &mut Definition) {
     let entries = match f.value("tools") {
         None => return,
-        Some(Node::Map(entries)) => entries,
+        Some(YamlNode::Map(entries)) => entries,
         // Not opencode's syntax, but unambiguous.
         Some(_) => return tools(f, d, "tools", as_written),
     };
     let mut rules = Vec::new();
     for entry in &entries {
         let verdict = match entry.value {
-            Node::Bool(true) => Verdict::Allow,
-            Node::Bool(false) => Verdict::Deny,
+            YamlNode::Bool(true) => RuleVerdict::Allow,
+            YamlNode::Bool(false) => RuleVerdict::Deny,
             _ => {
                 f.reject("tools", &localized!("found-map-not-flags"), &localized!("allowed-map-of-flags"));
                 return;
@@ -93,20 +93,20 @@ fn tools_map(f: &mut Fields, d: &mut Definition) {
             f.reject("tools", &found, &localized!("allowed-map-of-tools"));
             return;
         };
-        rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
+        rules.extend(patterns.into_iter().map(|pattern| GrantRule { pattern, verdict }));
     }
     f.mapped("tools", rules_shown(&rules));
     d.tools_written = Some(entries.into_iter().map(|entry| entry.key).collect());
     d.rights.rules.extend(rules);
 }
 
-fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
+fn permission(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
     let Some(value) = f.value(key) else { return };
     let Some(rules) = rules_of(&value) else {
         f.reject(key, &localized!("found-says-else", kind = value.kind()), &localized!("allowed-permission"));
         return;
     };
-    if key == "permissions" && !matches!(value, Node::List(_)) {
+    if key == "permissions" && !matches!(value, YamlNode::List(_)) {
         f.warn(key, localized!("permissions-counts"));
     }
     if rules
@@ -115,10 +115,10 @@ fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
     {
         f.warn(key, localized!("home-not-replaced"));
     }
-    let left_out = |entries: &[Entry]| entries.iter().any(|entry| NO_TOOLS.contains(&entry.key.as_str()));
+    let left_out = |entries: &[YamlEntry]| entries.iter().any(|entry| NO_TOOLS.contains(&entry.key.as_str()));
     let shown = rules_shown(&rules);
     let into = match &value {
-        Node::Map(entries) if left_out(entries) => localized!("rules-without-tools", rules = shown),
+        YamlNode::Map(entries) if left_out(entries) => localized!("rules-without-tools", rules = shown),
         _ => shown,
     };
     f.mapped(key, into);
@@ -129,27 +129,29 @@ fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
 const NO_TOOLS: &[&str] = &["external_directory", "doom_loop"];
 
 /// Parses the rules; `None` if an entry is not a verdict.
-fn rules_of(value: &Node) -> Option<Vec<Rule>> {
+fn rules_of(value: &YamlNode) -> Option<Vec<GrantRule>> {
     let entries = match value {
-        Node::Map(entries) => entries,
-        Node::List(items) => return ordered_rules(items),
-        single => return Some(vec![Rule { pattern: ToolPattern::tool("*"), verdict: verdict(single)? }]),
+        YamlNode::Map(entries) => entries,
+        YamlNode::List(items) => return ordered_rules(items),
+        single => {
+            return Some(vec![GrantRule { pattern: ToolPattern::tool("*"), verdict: verdict(single)? }]);
+        }
     };
     let mut rules = Vec::new();
     for entry in entries {
         let patterns = patterns_of(&entry.key)?;
         match &entry.value {
-            Node::Map(inner) => {
+            YamlNode::Map(inner) => {
                 for inner in inner {
                     let verdict = verdict(&inner.value)?;
                     for pattern in &patterns {
-                        rules.push(Rule { pattern: call(pattern, &inner.key)?, verdict });
+                        rules.push(GrantRule { pattern: call(pattern, &inner.key)?, verdict });
                     }
                 }
             }
             single => {
                 let verdict = verdict(single)?;
-                rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
+                rules.extend(patterns.into_iter().map(|pattern| GrantRule { pattern, verdict }));
             }
         }
     }
@@ -158,30 +160,30 @@ fn rules_of(value: &Node) -> Option<Vec<Rule>> {
 
 /// Parses the second version of the syntax: an ordered list of `{action: bash, resource: "git *", effect:
 /// allow}`.
-fn ordered_rules(items: &[Node]) -> Option<Vec<Rule>> {
+fn ordered_rules(items: &[YamlNode]) -> Option<Vec<GrantRule>> {
     let mut rules = Vec::new();
     for item in items {
-        let Node::Map(entries) = item else { return None };
+        let YamlNode::Map(entries) = item else { return None };
         let value = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
-        let (Some(Node::Text(action)), Some(Node::Text(resource)), Some(effect), 3) =
+        let (Some(YamlNode::Text(action)), Some(YamlNode::Text(resource)), Some(effect), 3) =
             (value("action"), value("resource"), value("effect"), entries.len())
         else {
             return None;
         };
         let verdict = verdict(effect)?;
         for pattern in patterns_of(action)? {
-            rules.push(Rule { pattern: call(&pattern, resource)?, verdict });
+            rules.push(GrantRule { pattern: call(&pattern, resource)?, verdict });
         }
     }
     Some(rules)
 }
 
-fn verdict(value: &Node) -> Option<Verdict> {
+fn verdict(value: &YamlNode) -> Option<RuleVerdict> {
     match value {
-        Node::Text(text) => match text.as_str() {
-            "allow" => Some(Verdict::Allow),
-            "ask" => Some(Verdict::Ask),
-            "deny" => Some(Verdict::Deny),
+        YamlNode::Text(text) => match text.as_str() {
+            "allow" => Some(RuleVerdict::Allow),
+            "ask" => Some(RuleVerdict::Ask),
+            "deny" => Some(RuleVerdict::Deny),
             _ => None,
         },
         _ => None,
@@ -230,14 +232,14 @@ fn call(tool: &ToolPattern, argument: &str) -> Option<ToolPattern> {
     Some(ToolPattern::call(tool.name(), &wide))
 }
 
-fn rules_shown(rules: &[Rule]) -> LocalizedText {
+fn rules_shown(rules: &[GrantRule]) -> LocalizedText {
     let shown: Vec<String> = rules
         .iter()
         .map(|rule| {
             let verdict = match rule.verdict {
-                Verdict::Allow => "allow",
-                Verdict::Ask => "ask",
-                Verdict::Deny => "deny",
+                RuleVerdict::Allow => "allow",
+                RuleVerdict::Ask => "ask",
+                RuleVerdict::Deny => "deny",
             };
             format!("{verdict} {}", rule.pattern)
         })

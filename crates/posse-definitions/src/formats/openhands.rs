@@ -1,20 +1,20 @@
 //! OpenHands, `.agents/agents/*.md` and `.openhands/agents/*.md`.
 
-use posse_core::definition::Approval;
+use posse_core::definition::ApprovalSetting;
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Optional);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Optional);
     model(f, d, "model", model_names::any);
     tools(f, d, "tools", spelling);
     d.approval = f.word(
         "permission_mode",
         &[
-            ("always_confirm", Approval::Ask, || "approval: ask".into()),
-            ("never_confirm", Approval::Auto, || localized!("into-approval-auto")),
-            ("confirm_risky", Approval::Ask, || localized!("into-approval-risky")),
+            ("always_confirm", ApprovalSetting::Ask, || "approval: ask".into()),
+            ("never_confirm", ApprovalSetting::Auto, || localized!("into-approval-auto")),
+            ("confirm_risky", ApprovalSetting::Ask, || localized!("into-approval-risky")),
         ],
     );
     turns(f, d, "max_iteration_per_run");

@@ -1,12 +1,12 @@
 //! pi-subagents, `.pi/agents/**/*.md`.
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 use crate::names;
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     package(f, d);
-    description(f, d, Need::Optional);
+    description(f, d, FieldNeed::Optional);
     tools(f, d, "tools", spelling);
     model_and_thinking(f, d);
     fallback_models(f, d, "fallbackModels", spelled);
@@ -45,7 +45,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Prefixes the name: `package: review` and `name: security` mean `review.security`.
-fn package(f: &mut Fields, d: &mut Definition) {
+fn package(f: &mut FieldReader, d: &mut Definition) {
     let Some(package) = f.text("package") else { return };
     match names::normal(&format!("{package}.{}", d.name)) {
         Ok(name) => {
@@ -57,7 +57,7 @@ fn package(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Reads a model with an effort: `anthropic/claude-sonnet-4-5:high`.
-fn model_and_thinking(f: &mut Fields, d: &mut Definition) {
+fn model_and_thinking(f: &mut FieldReader, d: &mut Definition) {
     model(f, d, "model", spelled);
     let written = f.has("model").then(|| f.text("model")).flatten();
     let suffix = written.as_deref().and_then(|text| text.rsplit_once(':')).map(|(_, suffix)| suffix);
@@ -83,10 +83,10 @@ fn spelled(raw: &str) -> String {
     }
 }
 
-fn turn_budget(f: &mut Fields, d: &mut Definition) {
+fn turn_budget(f: &mut FieldReader, d: &mut Definition) {
     match f.value("turnBudget") {
         None => {}
-        Some(Node::Map(_)) => {
+        Some(YamlNode::Map(_)) => {
             let Some(mut inner) = f.inner("turnBudget") else { return };
             turns(&mut inner, d, "maxTurns");
             f.give_back("turnBudget", inner);

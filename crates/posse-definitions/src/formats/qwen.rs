@@ -1,13 +1,13 @@
 //! Qwen Code, `.qwen/agents/*.md`.
 
-use posse_core::definition::Approval;
-use posse_core::grant::Access;
+use posse_core::definition::ApprovalSetting;
+use posse_core::grant::AccessLevel;
 
-use super::{Need, *};
+use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
-pub fn apply(f: &mut Fields, d: &mut Definition) {
-    description(f, d, Need::Required);
+pub fn apply(f: &mut FieldReader, d: &mut Definition) {
+    description(f, d, FieldNeed::Required);
     tools(f, d, "tools", as_written);
     denied(f, d, "disallowedTools", as_written);
     model(f, d, "model", model_names::any);
@@ -27,14 +27,14 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 }
 
 #[derive(Clone, Copy)]
-enum ApprovalMode {
+enum QwenApproval {
     AsSession,
     Plan,
-    Approval(Approval),
+    Approval(ApprovalSetting),
 }
 
-fn approval_mode(f: &mut Fields, d: &mut Definition, key: &'static str) {
-    use ApprovalMode::{AsSession, Plan};
+fn approval_mode(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
+    use QwenApproval::{AsSession, Plan};
     let mode = f.word(
         key,
         &[
@@ -42,17 +42,17 @@ fn approval_mode(f: &mut Fields, d: &mut Definition, key: &'static str) {
             ("plan", Plan, || "access: read-only".into()),
             ("auto-edit", AsSession, || localized!("into-approval-session")),
             ("acceptEdits", AsSession, || localized!("into-approval-session")),
-            ("yolo", ApprovalMode::Approval(Approval::Auto), || localized!("into-approval-auto")),
-            ("bypassPermissions", ApprovalMode::Approval(Approval::Auto), || {
+            ("yolo", QwenApproval::Approval(ApprovalSetting::Auto), || localized!("into-approval-auto")),
+            ("bypassPermissions", QwenApproval::Approval(ApprovalSetting::Auto), || {
                 localized!("into-approval-auto")
             }),
-            ("dontAsk", ApprovalMode::Approval(Approval::Deny), || localized!("into-approval-deny")),
-            ("bubble", ApprovalMode::Approval(Approval::Ask), || "approval: ask".into()),
+            ("dontAsk", QwenApproval::Approval(ApprovalSetting::Deny), || localized!("into-approval-deny")),
+            ("bubble", QwenApproval::Approval(ApprovalSetting::Ask), || "approval: ask".into()),
         ],
     );
     match mode {
         None | Some(AsSession) => {}
-        Some(Plan) => d.rights.access = Access::ReadOnly,
-        Some(ApprovalMode::Approval(approval)) => d.approval = Some(approval),
+        Some(Plan) => d.rights.access = AccessLevel::ReadOnly,
+        Some(QwenApproval::Approval(approval)) => d.approval = Some(approval),
     }
 }

@@ -9,13 +9,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Remark, Scope, Severity};
+use posse_core::definition::{DefinitionScope, Remark, RemarkSeverity};
 use posse_core::text::visible;
 use posse_messages::{LocalizedText, localized};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::Directory;
+use super::AgentDirectory;
 
 /// Maximum file size: larger than any useful prompt; real files have a few kilobytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -31,13 +31,13 @@ const TOTAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const REMARKS_MAX: usize = 20;
 
 /// The remaining read quota of a scope. A project has its own, so that it cannot use up the user's.
-pub(crate) struct Allowance {
+pub(crate) struct ScanAllowance {
     files: usize,
     entries: usize,
     bytes: u64,
 }
 
-impl Default for Allowance {
+impl Default for ScanAllowance {
     fn default() -> Self {
         Self { files: FILES_MAX, entries: ENTRIES_MAX, bytes: TOTAL_BYTES_MAX }
     }
@@ -45,7 +45,7 @@ impl Default for Allowance {
 
 /// The identity and version of a file on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct ScanStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -54,32 +54,32 @@ pub(crate) struct Stamp {
     changed: (i64, i64),
 }
 
-pub(crate) struct Found {
+pub(crate) struct FoundFile {
     pub path: PathBuf,
     /// Path below the agent directory, with `/` as separator.
     pub relative: String,
     /// `None` if the file could not be examined.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<ScanStamp>,
     pub owner: u32,
-    pub content: Content,
+    pub content: FoundContent,
 }
 
-pub(crate) enum Content {
+pub(crate) enum FoundContent {
     /// Unchanged: the stamp is the known one.
     Same,
     Bytes(Vec<u8>),
     /// The file exists but was not read.
-    Unreadable(Unreadable),
+    Unreadable(UnreadableFile),
 }
 
-pub(crate) struct Unreadable {
+pub(crate) struct UnreadableFile {
     pub why: LocalizedText,
     pub hint: LocalizedText,
 }
 
 /// Results of a walk besides the files.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Seen {
+pub(crate) struct ScanSummary {
     /// Every directory entered.
     pub directories: Vec<PathBuf>,
     pub remarks: Vec<Remark>,
@@ -88,13 +88,14 @@ pub(crate) struct Seen {
 /// Calls `each` for every agent file, ordered by name. `known` returns the stamp of a file that is already
 /// cached.
 pub(crate) fn find(
-    directory: &Directory,
+    directory: &AgentDirectory,
     user: u32,
-    allowance: &mut Allowance,
-    known: &dyn Fn(&Path) -> Option<Stamp>,
-    each: &mut dyn FnMut(Found),
-) -> Seen {
-    let mut walk = Walk { directory, user, allowance, known, each, seen: Seen::default(), skipped: 0 };
+    allowance: &mut ScanAllowance,
+    known: &dyn Fn(&Path) -> Option<ScanStamp>,
+    each: &mut dyn FnMut(FoundFile),
+) -> ScanSummary {
+    let mut walk =
+        PlaceWalk { directory, user, allowance, known, each, seen: ScanSummary::default(), skipped: 0 };
     match open_root(directory) {
         Ok(Some(handle)) => walk.enter(handle, &directory.path, "", 1),
         Ok(None) => {}
@@ -111,7 +112,7 @@ pub(crate) fn find(
 }
 
 /// Opens the directory; `None` if it does not exist.
-fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, LocalizedText> {
+fn open_root(directory: &AgentDirectory) -> Result<Option<OwnedFd>, LocalizedText> {
     const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     let opened = match rustix::fs::openat(CWD, &directory.path, HOW, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
@@ -133,17 +134,17 @@ fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, LocalizedText> {
     reopened.map(Some).map_err(|cause| localized!("place-unreadable", cause))
 }
 
-struct Walk<'a> {
-    directory: &'a Directory,
+struct PlaceWalk<'a> {
+    directory: &'a AgentDirectory,
     user: u32,
-    allowance: &'a mut Allowance,
-    known: &'a dyn Fn(&Path) -> Option<Stamp>,
-    each: &'a mut dyn FnMut(Found),
-    seen: Seen,
+    allowance: &'a mut ScanAllowance,
+    known: &'a dyn Fn(&Path) -> Option<ScanStamp>,
+    each: &'a mut dyn FnMut(FoundFile),
+    seen: ScanSummary,
     skipped: usize,
 }
 
-impl Walk<'_> {
+impl PlaceWalk<'_> {
     fn enter(&mut self, handle: OwnedFd, path: &Path, relative: &str, depth: usize) {
         self.seen.directories.push(path.to_owned());
         let names = match self.names(handle.as_fd(), path) {
@@ -179,7 +180,7 @@ impl Walk<'_> {
 
     /// Checks the target of a link in a user's directory. The target is checked again after opening.
     fn leads_to_own_file(&self, handle: BorrowedFd<'_>, name: &OsStr) -> bool {
-        self.directory.scope == Scope::User
+        self.directory.scope == DefinitionScope::User
             && rustix::fs::statat(handle, name, AtFlags::empty()).is_ok_and(|stat| self.is_own_file(&stat))
     }
 
@@ -249,17 +250,18 @@ impl Walk<'_> {
             return false;
         }
         self.allowance.files -= 1;
-        let mut found = Found { path, relative, stamp: None, owner: u32::MAX, content: Content::Same };
+        let mut found =
+            FoundFile { path, relative, stamp: None, owner: u32::MAX, content: FoundContent::Same };
         if let Some(known) = (self.known)(&found.path)
             && let Ok(stat) = rustix::fs::statat(handle, name, follow(kind).0)
-            && Stamp::of(&stat) == known
+            && ScanStamp::of(&stat) == known
         {
             (found.stamp, found.owner) = (Some(known), stat.st_uid);
             self.allowance.bytes = self.allowance.bytes.saturating_sub(known.size);
         } else {
             found.content = self.read(handle, name, kind, &mut found);
         }
-        if let Content::Bytes(bytes) = &found.content
+        if let FoundContent::Bytes(bytes) = &found.content
             && is_note(name, bytes)
         {
             self.remark(&found.path, &localized!("place-is-note"), &localized!("place-is-note-hint"));
@@ -269,8 +271,14 @@ impl Walk<'_> {
         true
     }
 
-    fn read(&mut self, handle: BorrowedFd<'_>, name: &OsStr, kind: FileType, found: &mut Found) -> Content {
-        let unreadable = |why: LocalizedText, hint| Content::Unreadable(Unreadable { why, hint });
+    fn read(
+        &mut self,
+        handle: BorrowedFd<'_>,
+        name: &OsStr,
+        kind: FileType,
+        found: &mut FoundFile,
+    ) -> FoundContent {
+        let unreadable = |why: LocalizedText, hint| FoundContent::Unreadable(UnreadableFile { why, hint });
         // Opening a device can have side effects, and opening a pipe blocks until its other end opens.
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
             return unreadable(
@@ -287,7 +295,7 @@ impl Walk<'_> {
                 return unreadable(localized!("place-unopened", cause), localized!("place-unopened-hint"));
             }
         };
-        (found.stamp, found.owner) = (Some(Stamp::of(&stat)), stat.st_uid);
+        (found.stamp, found.owner) = (Some(ScanStamp::of(&stat)), stat.st_uid);
         let opened = FileType::from_raw_mode(stat.st_mode);
         if opened != FileType::RegularFile {
             return unreadable(
@@ -322,7 +330,7 @@ impl Walk<'_> {
                 localized!("place-too-large", most = FILE_BYTES_MAX),
                 localized!("place-too-large-hint"),
             ),
-            Ok(_) => Content::Bytes(bytes),
+            Ok(_) => FoundContent::Bytes(bytes),
         }
     }
 
@@ -364,7 +372,7 @@ fn is_note(name: &OsStr, bytes: &[u8]) -> bool {
     name.as_bytes().eq_ignore_ascii_case(b"readme.md") && !text.starts_with(b"---")
 }
 
-impl Stamp {
+impl ScanStamp {
     fn of(stat: &Stat) -> Self {
         Self {
             device: number(stat.st_dev),
@@ -392,7 +400,7 @@ pub(crate) fn shown(path: &Path) -> String {
 }
 
 pub(crate) fn warning(text: LocalizedText, hint: &LocalizedText) -> Remark {
-    Remark { severity: Severity::Warning, text, line: None, hint: Some(hint.clone()) }
+    Remark { severity: RemarkSeverity::Warning, text, line: None, hint: Some(hint.clone()) }
 }
 
 #[cfg(test)]
@@ -407,17 +415,17 @@ mod tests {
     }
 
     /// Returns the files found, with the reason for each unread one, and the remarks.
-    fn found(allowance: &mut Allowance, files: &[(&str, usize)]) -> (Vec<String>, Vec<String>) {
+    fn found(allowance: &mut ScanAllowance, files: &[(&str, usize)]) -> (Vec<String>, Vec<String>) {
         let top = tempfile::tempdir().unwrap();
         for (name, bytes) in files {
             let path = top.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "x".repeat(*bytes)).unwrap();
         }
-        let directory = Directory {
+        let directory = AgentDirectory {
             path: top.path().to_owned(),
             format: Format::Claude,
-            scope: Scope::User,
+            scope: DefinitionScope::User,
             nested: true,
             ending: ".md",
             base: top.path().to_owned(),
@@ -426,9 +434,9 @@ mod tests {
         let mut names = Vec::new();
         let seen = find(&directory, own_user(), allowance, &|_| None, &mut |file| {
             names.push(match file.content {
-                Content::Unreadable(unreadable) => format!("{} {}", file.relative, unreadable.why),
-                Content::Bytes(bytes) => format!("{} {}", file.relative, bytes.len()),
-                Content::Same => panic!("nothing is known"),
+                FoundContent::Unreadable(unreadable) => format!("{} {}", file.relative, unreadable.why),
+                FoundContent::Bytes(bytes) => format!("{} {}", file.relative, bytes.len()),
+                FoundContent::Same => panic!("nothing is known"),
             });
         });
         let beginning = format!("{}/", shown(top.path()));
@@ -438,14 +446,14 @@ mod tests {
     #[test]
     fn files_are_found_in_the_order_of_their_paths() {
         let files = [("b.md", 1), ("a/z.md", 2), ("a/b/c.md", 3), ("c.txt", 4), ("B.md", 5)];
-        let (names, remarks) = found(&mut Allowance::default(), &files);
+        let (names, remarks) = found(&mut ScanAllowance::default(), &files);
         assert_eq!(names, ["B.md 5", "a/b/c.md 3", "a/z.md 2", "b.md 1"]);
         assert_eq!(remarks, [""; 0]);
     }
 
     #[test]
     fn more_files_than_allowed_are_told_and_not_read() {
-        let mut allowance = Allowance { files: 2, ..Allowance::default() };
+        let mut allowance = ScanAllowance { files: 2, ..ScanAllowance::default() };
         let (names, remarks) = found(&mut allowance, &[("a.md", 1), ("b.md", 1), ("c.md", 1), ("d.md", 1)]);
         assert_eq!(names, ["a.md 1", "b.md 1"]);
         assert_eq!(remarks, ["c.md and what follows is not read: there are more than 10000 agents"]);
@@ -453,7 +461,7 @@ mod tests {
 
     #[test]
     fn more_names_than_allowed_are_told() {
-        let mut allowance = Allowance { entries: 2, ..Allowance::default() };
+        let mut allowance = ScanAllowance { entries: 2, ..ScanAllowance::default() };
         let (names, remarks) = found(&mut allowance, &[("a.md", 1), ("b.md", 1), ("c.md", 1)]);
         assert_eq!((names.len(), remarks.len()), (2, 1));
         assert!(
@@ -464,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_file_beyond_the_sum_of_bytes_is_listed_with_its_error() {
-        let mut allowance = Allowance { bytes: 10, ..Allowance::default() };
+        let mut allowance = ScanAllowance { bytes: 10, ..ScanAllowance::default() };
         let (names, _) = found(&mut allowance, &[("a.md", 6), ("b.md", 6), ("c.md", 4)]);
         assert_eq!(
             names,
@@ -478,16 +486,16 @@ mod tests {
         for number in 0..50 {
             std::os::unix::fs::symlink("x", top.path().join(format!("{number:02}.md"))).unwrap();
         }
-        let directory = Directory {
+        let directory = AgentDirectory {
             path: top.path().to_owned(),
             format: Format::Native,
-            scope: Scope::User,
+            scope: DefinitionScope::User,
             nested: false,
             ending: ".md",
             base: top.path().to_owned(),
             inside: None,
         };
-        let seen = find(&directory, own_user(), &mut Allowance::default(), &|_| None, &mut |_| {
+        let seen = find(&directory, own_user(), &mut ScanAllowance::default(), &|_| None, &mut |_| {
             panic!("links are not files")
         });
         assert_eq!(seen.remarks.len(), REMARKS_MAX + 1);
@@ -507,8 +515,8 @@ mod tests {
         symlink("/dev/null", agents.join("device.md")).unwrap();
         symlink("../dotfiles", agents.join("directory.md")).unwrap();
         symlink("nowhere", agents.join("dangling.md")).unwrap();
-        let look = |scope: Scope, user: u32| {
-            let directory = Directory {
+        let look = |scope: DefinitionScope, user: u32| {
+            let directory = AgentDirectory {
                 path: agents.clone(),
                 format: Format::Native,
                 scope,
@@ -518,15 +526,18 @@ mod tests {
                 inside: None,
             };
             let mut names = Vec::new();
-            let seen = find(&directory, user, &mut Allowance::default(), &|_| None, &mut |file| {
-                assert!(matches!(file.content, Content::Bytes(ref bytes) if bytes == b"12345"));
+            let seen = find(&directory, user, &mut ScanAllowance::default(), &|_| None, &mut |file| {
+                assert!(matches!(file.content, FoundContent::Bytes(ref bytes) if bytes == b"12345"));
                 names.push(file.relative);
             });
             (names, seen.remarks.len())
         };
-        assert_eq!(look(Scope::User, own_user()), (vec!["a.md".to_owned(), "chain.md".to_owned()], 3));
-        assert_eq!(look(Scope::User, own_user() + 1), (Vec::new(), 5), "a file of somebody else");
-        assert_eq!(look(Scope::Project { distance: 0 }, own_user()), (Vec::new(), 5));
+        assert_eq!(
+            look(DefinitionScope::User, own_user()),
+            (vec!["a.md".to_owned(), "chain.md".to_owned()], 3)
+        );
+        assert_eq!(look(DefinitionScope::User, own_user() + 1), (Vec::new(), 5), "a file of somebody else");
+        assert_eq!(look(DefinitionScope::Project { distance: 0 }, own_user()), (Vec::new(), 5));
     }
 
     #[test]
@@ -539,17 +550,17 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let directory = Directory {
+        let directory = AgentDirectory {
             path: top.path().to_owned(),
             format: Format::Opencode,
-            scope: Scope::User,
+            scope: DefinitionScope::User,
             nested: true,
             ending: ".md",
             base: top.path().to_owned(),
             inside: None,
         };
         let mut names = Vec::new();
-        let seen = find(&directory, own_user(), &mut Allowance::default(), &|_| None, &mut |file| {
+        let seen = find(&directory, own_user(), &mut ScanAllowance::default(), &|_| None, &mut |file| {
             names.push(file.relative)
         });
         assert_eq!(names, ["a.md", "sub/Readme.md"]);

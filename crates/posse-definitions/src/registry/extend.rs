@@ -4,31 +4,31 @@
 use std::sync::Arc;
 
 use posse_core::definition::{
-    Approval, DefinedLimits, Definition, Isolation, Mode, ModelChoice, Remark, Severity,
+    AgentMode, ApprovalSetting, DefinedLimits, Definition, Isolation, ModelChoice, Remark, RemarkSeverity,
 };
-use posse_core::grant::{Access, Rights};
+use posse_core::grant::{AccessLevel, Rights};
 use posse_messages::{LocalizedText, localized};
 
 use super::rank::Groups;
-use super::{Candidate, Ready, Standing, State, Whole};
+use super::{AgentCandidate, AgentState, ExtendedState, ReadyAgent, TrustStanding};
 
 /// Maximum length of an `extends` chain; longer ones are a mistake.
 const EXTENDS_MAX: usize = 8;
 
 /// Returns the state of a name's chosen agent, and the hashes of everything it consists of.
-pub(super) fn resolve(groups: &Groups, name: &str) -> (State, String) {
+pub(super) fn resolve(groups: &Groups, name: &str) -> (AgentState, String) {
     let (chain, fault) = follow(groups, name);
     let contents =
         chain.iter().map(|candidate| candidate.read.origin.hash.as_str()).collect::<Vec<_>>().join(" ");
     (state(&chain, fault), contents)
 }
 
-fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
+fn state(chain: &[&AgentCandidate], fault: Option<Remark>) -> AgentState {
     let then = once_trusted(chain, fault);
     // Trust comes first: a model sees nothing of an untrusted file, not even its errors.
-    match chain.iter().find(|candidate| candidate.standing != Standing::Trusted) {
+    match chain.iter().find(|candidate| candidate.standing != TrustStanding::Trusted) {
         None => then,
-        Some(doubtful) => State::NotTrusted {
+        Some(doubtful) => AgentState::NotTrusted {
             path: doubtful.read.origin.path.clone(),
             standing: doubtful.standing,
             then: Box::new(then),
@@ -36,34 +36,36 @@ fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
     }
 }
 
-fn once_trusted(chain: &[&Candidate], fault: Option<Remark>) -> State {
+fn once_trusted(chain: &[&AgentCandidate], fault: Option<Remark>) -> AgentState {
     if let Some(fault) = fault {
         let own = chain.iter().take(1).flat_map(|candidate| candidate.read.errors().cloned());
-        return State::Invalid(own.chain([fault]).collect());
+        return AgentState::Invalid(own.chain([fault]).collect());
     }
     let mut definitions = Vec::with_capacity(chain.len());
     for (candidate, is_own) in chain.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
         match usable(candidate) {
             Ok(definition) => definitions.push(definition),
-            Err(errors) if is_own => return State::Invalid(errors),
-            Err(errors) => return State::Invalid(vec![inherited(candidate, &errors)]),
+            Err(errors) if is_own => return AgentState::Invalid(errors),
+            Err(errors) => return AgentState::Invalid(vec![inherited(candidate, &errors)]),
         }
     }
     if definitions[0].mode.disabled {
-        return State::Disabled;
+        return AgentState::Disabled;
     }
-    State::Ready(Ready(match (chain, definitions.as_slice()) {
-        ([only], [definition]) if definition.prompt_append.is_none() => Whole::Alone(only.read.clone()),
+    AgentState::Ready(ReadyAgent(match (chain, definitions.as_slice()) {
+        ([only], [definition]) if definition.prompt_append.is_none() => {
+            ExtendedState::Alone(only.read.clone())
+        }
         (_, definitions) => {
             let mut parents = definitions.iter().rev().copied().cloned();
             let base = joined(parents.next().expect("a chain has at least the agent itself"));
-            Whole::Joined(Arc::new(parents.fold(base, |parent, child| overlay(child, parent))))
+            ExtendedState::Joined(Arc::new(parents.fold(base, |parent, child| overlay(child, parent))))
         }
     }))
 }
 
 /// Follows `extends` from an agent; returns the chain and the fault that ended it, if any.
-fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<Remark>) {
+fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a AgentCandidate>, Option<Remark>) {
     let (mut name, mut rank) = (name, 0);
     let mut visited: Vec<(&str, usize)> = Vec::new();
     let mut chain = Vec::new();
@@ -91,7 +93,7 @@ fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<
     }
 }
 
-fn usable(candidate: &Candidate) -> Result<&Definition, Vec<Remark>> {
+fn usable(candidate: &AgentCandidate) -> Result<&Definition, Vec<Remark>> {
     let errors: Vec<Remark> = candidate.read.errors().cloned().collect();
     match &candidate.read.definition {
         Some(definition) if errors.is_empty() => Ok(definition),
@@ -100,13 +102,13 @@ fn usable(candidate: &Candidate) -> Result<&Definition, Vec<Remark>> {
     }
 }
 
-fn inherited(parent: &Candidate, errors: &[Remark]) -> Remark {
+fn inherited(parent: &AgentCandidate, errors: &[Remark]) -> Remark {
     let why = errors.first().map(|error| error.text.clone()).unwrap_or_default();
     fault(localized!("extends-unusable", name = parent.read.name, why, path = parent.read.origin.path))
 }
 
 fn fault(text: LocalizedText) -> Remark {
-    Remark { severity: Severity::Error, text, line: None, hint: Some(localized!("extends-hint")) }
+    Remark { severity: RemarkSeverity::Error, text, line: None, hint: Some(localized!("extends-hint")) }
 }
 
 /// Appends the agent's own addition to its prompt.
@@ -148,7 +150,7 @@ fn overlay(child: Definition, parent: Definition) -> Definition {
         verify: own_or(child.verify, parent.verify),
         mcp_servers: parent.mcp_servers.into_iter().chain(child.mcp_servers).collect(),
         skills: own_or(child.skills, parent.skills),
-        mode: Mode { background: child.mode.background || parent.mode.background, ..child.mode },
+        mode: AgentMode { background: child.mode.background || parent.mode.background, ..child.mode },
         color: child.color.or(parent.color),
         display_name: child.display_name,
         extra: child.extra,
@@ -166,12 +168,12 @@ fn overlay_model(child: ModelChoice, parent: ModelChoice) -> ModelChoice {
 
 /// Merges rights. A child can replace the tool list; it inherits denials, rules and the read-only setting.
 fn overlay_rights(child: Rights, parent: Rights) -> Rights {
-    let read_only = child.access == Access::ReadOnly || parent.access == Access::ReadOnly;
+    let read_only = child.access == AccessLevel::ReadOnly || parent.access == AccessLevel::ReadOnly;
     Rights {
         tools: child.tools.or(parent.tools),
         deny: parent.deny.into_iter().chain(child.deny).collect(),
         rules: parent.rules.into_iter().chain(child.rules).collect(),
-        access: if read_only { Access::ReadOnly } else { Access::Whole },
+        access: if read_only { AccessLevel::ReadOnly } else { AccessLevel::Whole },
         write_paths: child.write_paths.or(parent.write_paths),
         read_roots: child.read_roots.or(parent.read_roots),
         network: match (child.network, parent.network) {
@@ -183,11 +185,11 @@ fn overlay_rights(child: Rights, parent: Rights) -> Rights {
     }
 }
 
-fn stricter(child: Option<Approval>, parent: Option<Approval>) -> Option<Approval> {
-    let strictness = |approval: &Approval| match approval {
-        Approval::Auto => 0,
-        Approval::Ask => 1,
-        Approval::Deny => 2,
+fn stricter(child: Option<ApprovalSetting>, parent: Option<ApprovalSetting>) -> Option<ApprovalSetting> {
+    let strictness = |approval: &ApprovalSetting| match approval {
+        ApprovalSetting::Auto => 0,
+        ApprovalSetting::Ask => 1,
+        ApprovalSetting::Deny => 2,
     };
     child.into_iter().chain(parent).max_by_key(strictness)
 }

@@ -5,13 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_core::definition::{Format, Origin, Read, Remark, Scope, Severity};
+use posse_core::definition::{DefinitionOrigin, DefinitionScope, Format, ParsedFile, Remark, RemarkSeverity};
 use posse_messages::{LocalizedText, localized};
 
-use super::{Candidate, Reader, Standing};
-use crate::places::Directory;
-use crate::places::find::{Allowance, Content, Found, Seen, Stamp, Unreadable, find, shown};
-use crate::read::File;
+use super::{AgentCandidate, Reader, TrustStanding};
+use crate::places::AgentDirectory;
+use crate::places::find::{
+    FoundContent, FoundFile, ScanAllowance, ScanStamp, ScanSummary, UnreadableFile, find, shown,
+};
+use crate::read::DefinitionFile;
 use crate::trust::ProjectTrust;
 
 /// Age in seconds below which a time stamp is not reliable, so the file is read again at the next look.
@@ -19,29 +21,29 @@ const SETTLED_AFTER_S: i64 = 2;
 
 /// All agent files with their parsed content.
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct FileCache {
     /// In order of precedence.
-    files: Vec<Known>,
+    files: Vec<CachedFile>,
     positions: HashMap<PathBuf, usize>,
-    seen: Vec<Seen>,
+    seen: Vec<ScanSummary>,
 }
 
-struct Known {
+struct CachedFile {
     path: PathBuf,
     /// `None` forces another read.
-    stamp: Option<Stamp>,
-    scope: Scope,
+    stamp: Option<ScanStamp>,
+    scope: DefinitionScope,
     is_ours: bool,
-    reads: Vec<Arc<Read>>,
+    reads: Vec<Arc<ParsedFile>>,
 }
 
-impl Files {
+impl FileCache {
     /// Checks all directories; returns whether anything changed. `now_s` is in seconds since 1970.
-    pub fn look(&mut self, directories: &[Directory], reader: Reader, user: u32, now_s: i64) -> bool {
+    pub fn look(&mut self, directories: &[AgentDirectory], reader: Reader, user: u32, now_s: i64) -> bool {
         let before = &*self;
-        let mut look = Look { before, files: Vec::new(), differs: false, reader, user, now_s };
+        let mut look = FileScan { before, files: Vec::new(), differs: false, reader, user, now_s };
         let mut seen = Vec::with_capacity(directories.len());
-        let (mut project, mut own) = (Allowance::default(), Allowance::default());
+        let (mut project, mut own) = (ScanAllowance::default(), ScanAllowance::default());
         for directory in directories {
             let allowance = if is_project(directory.scope) { &mut project } else { &mut own };
             let known = |path: &Path| before.known(path)?.stamp;
@@ -55,9 +57,9 @@ impl Files {
     }
 
     /// Lists the agents in order of precedence, each with its trust status.
-    pub fn candidates(&self, project: Option<ProjectTrust<'_>>) -> impl Iterator<Item = Candidate> {
+    pub fn candidates(&self, project: Option<ProjectTrust<'_>>) -> impl Iterator<Item = AgentCandidate> {
         self.files.iter().flat_map(move |file| {
-            file.reads.iter().map(move |read| Candidate::new(read, file.standing(read, project)))
+            file.reads.iter().map(move |read| AgentCandidate::new(read, file.standing(read, project)))
         })
     }
 
@@ -71,25 +73,25 @@ impl Files {
         self.seen.iter().flat_map(|seen| &seen.directories)
     }
 
-    fn known(&self, path: &Path) -> Option<&Known> {
+    fn known(&self, path: &Path) -> Option<&CachedFile> {
         self.positions.get(path).map(|at| &self.files[*at])
     }
 }
 
-struct Look<'a> {
-    before: &'a Files,
-    files: Vec<Known>,
+struct FileScan<'a> {
+    before: &'a FileCache,
+    files: Vec<CachedFile>,
     differs: bool,
     reader: Reader,
     user: u32,
     now_s: i64,
 }
 
-impl Look<'_> {
-    fn add(&mut self, directory: &Directory, found: Found) {
+impl FileScan<'_> {
+    fn add(&mut self, directory: &AgentDirectory, found: FoundFile) {
         let before = self.before.known(&found.path);
         let path = shown(&found.path);
-        let file = |bytes| File {
+        let file = |bytes| DefinitionFile {
             path: &path,
             relative: &found.relative,
             format: Some(directory.format),
@@ -97,45 +99,49 @@ impl Look<'_> {
             bytes,
         };
         let reads = match found.content {
-            Content::Same => before.map(|known| known.reads.clone()).unwrap_or_default(),
-            Content::Bytes(bytes) => arcs(read_safely(self.reader, file(&bytes))),
-            Content::Unreadable(why) => arcs(vec![unreadable(file(&[]), directory, why)]),
+            FoundContent::Same => before.map(|known| known.reads.clone()).unwrap_or_default(),
+            FoundContent::Bytes(bytes) => arcs(read_safely(self.reader, file(&bytes))),
+            FoundContent::Unreadable(why) => arcs(vec![unreadable(file(&[]), directory, why)]),
         };
         let is_ours = found.owner == self.user;
         // The position counts as well: another file may now precede it.
         let in_place = self.before.files.get(self.files.len()).filter(|known| known.path == found.path);
         self.differs |= in_place.is_none_or(|known| known.is_ours != is_ours || known.reads != reads);
         let stamp = found.stamp.filter(|stamp| stamp.changed_s() + SETTLED_AFTER_S < self.now_s);
-        self.files.push(Known { path: found.path, stamp, scope: directory.scope, is_ours, reads });
+        self.files.push(CachedFile { path: found.path, stamp, scope: directory.scope, is_ours, reads });
     }
 }
 
-impl Known {
-    fn standing(&self, read: &Read, project: Option<ProjectTrust<'_>>) -> Standing {
+impl CachedFile {
+    fn standing(&self, read: &ParsedFile, project: Option<ProjectTrust<'_>>) -> TrustStanding {
         match self.scope {
-            Scope::User | Scope::BuiltIn | Scope::Session => Standing::Trusted,
-            Scope::Project { .. } if !self.is_ours => Standing::NotOurs,
-            Scope::Project { .. } if project.is_some_and(|project| project.trusts(&read.origin.hash)) => {
-                Standing::Trusted
+            DefinitionScope::User | DefinitionScope::BuiltIn | DefinitionScope::Session => {
+                TrustStanding::Trusted
             }
-            Scope::Project { .. } => Standing::NotTrusted,
+            DefinitionScope::Project { .. } if !self.is_ours => TrustStanding::NotOurs,
+            DefinitionScope::Project { .. }
+                if project.is_some_and(|project| project.trusts(&read.origin.hash)) =>
+            {
+                TrustStanding::Trusted
+            }
+            DefinitionScope::Project { .. } => TrustStanding::NotTrusted,
         }
     }
 }
 
-fn is_project(scope: Scope) -> bool {
+fn is_project(scope: DefinitionScope) -> bool {
     match scope {
-        Scope::Project { .. } => true,
-        Scope::User | Scope::BuiltIn | Scope::Session => false,
+        DefinitionScope::Project { .. } => true,
+        DefinitionScope::User | DefinitionScope::BuiltIn | DefinitionScope::Session => false,
     }
 }
 
-fn arcs(reads: Vec<Read>) -> Vec<Arc<Read>> {
+fn arcs(reads: Vec<ParsedFile>) -> Vec<Arc<ParsedFile>> {
     reads.into_iter().map(Arc::new).collect()
 }
 
 /// Reads a file and turns a panic into an error of that file alone.
-pub(super) fn read_safely(reader: Reader, file: File<'_>) -> Vec<Read> {
+pub(super) fn read_safely(reader: Reader, file: DefinitionFile<'_>) -> Vec<ParsedFile> {
     catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| {
         vec![broken(
             file,
@@ -146,21 +152,26 @@ pub(super) fn read_safely(reader: Reader, file: File<'_>) -> Vec<Read> {
     })
 }
 
-fn unreadable(file: File<'_>, directory: &Directory, why: Unreadable) -> Read {
+fn unreadable(file: DefinitionFile<'_>, directory: &AgentDirectory, why: UnreadableFile) -> ParsedFile {
     broken(file, directory.format, &why.why, why.hint)
 }
 
-fn broken(file: File<'_>, format: Format, why: &LocalizedText, hint: LocalizedText) -> Read {
+fn broken(file: DefinitionFile<'_>, format: Format, why: &LocalizedText, hint: LocalizedText) -> ParsedFile {
     let remark = Remark {
-        severity: Severity::Error,
+        severity: RemarkSeverity::Error,
         text: localized!("file-remark", why),
         line: None,
         hint: Some(hint),
     };
-    Read {
+    ParsedFile {
         name: name_of(file.relative).to_owned(),
         // An empty hash can never be trusted.
-        origin: Origin { path: file.path.to_owned(), format, scope: file.scope, hash: String::new() },
+        origin: DefinitionOrigin {
+            path: file.path.to_owned(),
+            format,
+            scope: file.scope,
+            hash: String::new(),
+        },
         definition: None,
         fields: Vec::new(),
         remarks: vec![remark],

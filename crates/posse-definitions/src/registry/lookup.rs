@@ -8,7 +8,9 @@ use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 
-use super::{Candidate, Entry, Ready, Snapshot, Standing, State, Whole};
+use super::{
+    AgentCandidate, AgentState, ExtendedState, ReadyAgent, RegistryEntry, RegistrySnapshot, TrustStanding,
+};
 
 /// Maximum names in a hint, to keep a model's context short.
 const NAMES_MAX: usize = 30;
@@ -17,46 +19,46 @@ const ERRORS_MAX: usize = 3;
 /// Maximum bytes of one error, which may quote the file.
 const ERROR_BYTES_MAX: usize = 300;
 
-impl Snapshot {
+impl RegistrySnapshot {
     /// Finds the agent with this name; the error says why it cannot be used.
     pub fn find(&self, name: &str) -> Result<Arc<Definition>> {
         match self.entry(name) {
             None => Err(self.unknown(name)),
             Some(entry) => match &entry.state {
-                State::Ready(ready) => Ok(ready.shared()),
-                State::Disabled => Err(disabled(entry)),
-                State::NotTrusted { path, standing, then } => {
-                    Err(not_trusted(entry, path, *standing, matches!(**then, State::Invalid(_))))
+                AgentState::Ready(ready) => Ok(ready.shared()),
+                AgentState::Disabled => Err(disabled(entry)),
+                AgentState::NotTrusted { path, standing, then } => {
+                    Err(not_trusted(entry, path, *standing, matches!(**then, AgentState::Invalid(_))))
                 }
-                State::Invalid(errors) => Err(invalid(entry, errors)),
+                AgentState::Invalid(errors) => Err(invalid(entry, errors)),
             },
         }
     }
 
     /// Returns the entry with this name.
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
+    pub fn entry(&self, name: &str) -> Option<&RegistryEntry> {
         let at = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
         Some(&self.entries[at])
     }
 
     /// Lists every name, including unusable ones.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[RegistryEntry] {
         &self.entries
     }
 
     /// Lists the usable agents that are not hidden, as offered to models.
     pub fn agents(&self) -> impl Iterator<Item = &Definition> {
         let ready = self.entries.iter().filter_map(|entry| match &entry.state {
-            State::Ready(ready) => Some(ready.definition()),
-            State::Disabled | State::NotTrusted { .. } | State::Invalid(_) => None,
+            AgentState::Ready(ready) => Some(ready.definition()),
+            AgentState::Disabled | AgentState::NotTrusted { .. } | AgentState::Invalid(_) => None,
         });
         ready.filter(|definition| !definition.mode.hidden)
     }
 
     /// Lists the files that await approval, including shadowed ones.
-    pub fn untrusted(&self) -> impl Iterator<Item = &Candidate> {
+    pub fn untrusted(&self) -> impl Iterator<Item = &AgentCandidate> {
         let all = self.entries.iter().flat_map(|entry| std::iter::once(&entry.chosen).chain(&entry.shadowed));
-        all.filter(|candidate| candidate.standing == Standing::NotTrusted)
+        all.filter(|candidate| candidate.standing == TrustStanding::NotTrusted)
     }
 
     /// Returns the remarks about directories and the trust store.
@@ -83,30 +85,32 @@ impl Snapshot {
     }
 }
 
-impl Ready {
+impl ReadyAgent {
     fn shared(&self) -> Arc<Definition> {
         match &self.0 {
-            Whole::Alone(_) => Arc::new(self.definition().clone()),
-            Whole::Joined(definition) => definition.clone(),
+            ExtendedState::Alone(_) => Arc::new(self.definition().clone()),
+            ExtendedState::Joined(definition) => definition.clone(),
         }
     }
 }
 
-fn disabled(entry: &Entry) -> Error {
+fn disabled(entry: &RegistryEntry) -> Error {
     let text = localized!("agent-disabled", name = entry.name, path = entry.chosen.read.origin.path);
     Error::new(ErrorCode::AgentNotFound, text).hint(localized!("agent-disabled-hint"))
 }
 
 /// Builds the error for an untrusted agent. It may say that the file is broken, but quotes nothing of it.
-fn not_trusted(entry: &Entry, path: &str, standing: Standing, is_broken: bool) -> Error {
+fn not_trusted(entry: &RegistryEntry, path: &str, standing: TrustStanding, is_broken: bool) -> Error {
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
-    let hidden = entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted);
+    let hidden = entry.shadowed.iter().find(|candidate| candidate.standing == TrustStanding::Trusted);
     let hidden = hidden.map(|other| localized!("agent-hides", path = other.read.origin.path));
     let hint = |first: LocalizedText| LocalizedText::join([&first].into_iter().chain(&hidden), "; ");
     match standing {
-        Standing::NotOurs => Error::new(ErrorCode::AgentNotTrusted, localized!("agent-not-ours", name, path))
-            .hint(hint(localized!("agent-not-ours-hint"))),
-        Standing::NotTrusted | Standing::Trusted => {
+        TrustStanding::NotOurs => {
+            Error::new(ErrorCode::AgentNotTrusted, localized!("agent-not-ours", name, path))
+                .hint(hint(localized!("agent-not-ours-hint")))
+        }
+        TrustStanding::NotTrusted | TrustStanding::Trusted => {
             let first = match is_broken {
                 true => localized!("agent-not-trusted-broken-hint", name),
                 false => localized!("agent-not-trusted-hint"),
@@ -117,7 +121,7 @@ fn not_trusted(entry: &Entry, path: &str, standing: Standing, is_broken: bool) -
     }
 }
 
-fn invalid(entry: &Entry, errors: &[Remark]) -> Error {
+fn invalid(entry: &RegistryEntry, errors: &[Remark]) -> Error {
     let path = &entry.chosen.read.origin.path;
     let mut told: Vec<LocalizedText> = errors.iter().take(ERRORS_MAX).map(told).collect();
     if let Some(more) = errors.len().checked_sub(ERRORS_MAX).filter(|more| *more > 0) {

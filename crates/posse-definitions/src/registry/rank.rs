@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use posse_messages::localized;
 
-use super::{Candidate, Entry, State, extend};
+use super::{AgentCandidate, AgentState, RegistryEntry, extend};
 use crate::places::find::warning;
 
 /// Maximum names remembered after their files are gone, so that the version of a returning file keeps
@@ -12,26 +12,29 @@ use crate::places::find::warning;
 const FORGOTTEN_NAMES_MAX: usize = 10_000;
 
 /// The candidates of each name, in order of precedence.
-pub(super) type Groups = BTreeMap<String, Vec<Candidate>>;
+pub(super) type Groups = BTreeMap<String, Vec<AgentCandidate>>;
 
 /// Version counters by agent name.
 #[derive(Default)]
-pub(super) struct Versions(HashMap<String, Version>);
+pub(super) struct AgentVersions(HashMap<String, AgentVersion>);
 
-struct Version {
+struct AgentVersion {
     number: u32,
     /// The hashes of its own content and of the agents it extends.
     contents: String,
 }
 
 /// Groups candidates by name; they arrive in order of precedence.
-pub(super) fn arrange(candidates: impl Iterator<Item = Candidate>, versions: &mut Versions) -> Vec<Entry> {
+pub(super) fn arrange(
+    candidates: impl Iterator<Item = AgentCandidate>,
+    versions: &mut AgentVersions,
+) -> Vec<RegistryEntry> {
     let mut groups = Groups::new();
     for candidate in candidates {
         groups.entry(candidate.read.name.clone()).or_default().push(candidate);
     }
     groups.values_mut().for_each(|group| warn_of_twins(group));
-    let resolved: Vec<(State, u32)> = groups
+    let resolved: Vec<(AgentState, u32)> = groups
         .keys()
         .map(|name| {
             let (state, contents) = extend::resolve(&groups, name);
@@ -46,15 +49,15 @@ pub(super) fn arrange(candidates: impl Iterator<Item = Candidate>, versions: &mu
         .collect()
 }
 
-fn entry(name: String, group: Vec<Candidate>, state: State, version: u32) -> Entry {
+fn entry(name: String, group: Vec<AgentCandidate>, state: AgentState, version: u32) -> RegistryEntry {
     let mut group = group.into_iter();
     let chosen = group.next().expect("a group is made by its first candidate");
-    Entry { name, version, state, chosen, shadowed: group.collect() }
+    RegistryEntry { name, version, state, chosen, shadowed: group.collect() }
 }
 
 /// Warns about two files of the same rank with one name, because neither can be meant to win.
-fn warn_of_twins(group: &mut [Candidate]) {
-    let rank = |candidate: &Candidate| (candidate.read.origin.scope, candidate.read.origin.format);
+fn warn_of_twins(group: &mut [AgentCandidate]) {
+    let rank = |candidate: &AgentCandidate| (candidate.read.origin.scope, candidate.read.origin.format);
     let mut rest = group;
     while !rest.is_empty() {
         let first_rank = rank(&rest[0]);
@@ -73,16 +76,16 @@ fn warn_of_twins(group: &mut [Candidate]) {
     }
 }
 
-impl Versions {
+impl AgentVersions {
     fn number(&mut self, name: &str, contents: String) -> u32 {
         match self.0.get_mut(name) {
             None => {
-                self.0.insert(name.to_owned(), Version { number: 1, contents });
+                self.0.insert(name.to_owned(), AgentVersion { number: 1, contents });
                 1
             }
             Some(version) => {
                 if version.contents != contents {
-                    *version = Version { number: version.number.saturating_add(1), contents };
+                    *version = AgentVersion { number: version.number.saturating_add(1), contents };
                 }
                 version.number
             }

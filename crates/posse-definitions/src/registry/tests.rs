@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Definition, Format, Origin, Read, Remark, Severity};
-use posse_core::grant::{Access, Rights};
+use posse_core::definition::{Definition, DefinitionOrigin, Format, ParsedFile, Remark, RemarkSeverity};
+use posse_core::grant::{AccessLevel, Rights};
 use posse_core::id::AgentName;
 use posse_core::pattern::ToolPattern;
 use posse_core::{Error, ErrorCode};
@@ -29,7 +29,7 @@ fn reads() -> usize {
 
 /// Reads `key: value` lines, a `---` line and the prompt. `name` and `description` are optional; `broken:
 /// why` is an error, `panic:` a bug.
-pub(crate) fn reader(file: File<'_>) -> Vec<Read> {
+pub(crate) fn reader(file: DefinitionFile<'_>) -> Vec<ParsedFile> {
     READS.set(READS.get() + 1);
     let text = String::from_utf8_lossy(file.bytes);
     let (head, prompt) = text.split_once("---\n").unwrap_or(("", &text));
@@ -40,7 +40,8 @@ pub(crate) fn reader(file: File<'_>) -> Vec<Read> {
     let stem = file.relative.rsplit('/').next().unwrap().split('.').next().unwrap();
     let name = value("name").unwrap_or_else(|| stem.to_owned());
     let format = file.format.unwrap_or(Format::Native);
-    let origin = Origin { path: file.path.to_owned(), format, scope: file.scope, hash: hash(file.bytes) };
+    let origin =
+        DefinitionOrigin { path: file.path.to_owned(), format, scope: file.scope, hash: hash(file.bytes) };
     let parsed = AgentName::parse(&name).ok().filter(|_| value("broken").is_none());
     let definition = parsed.map(|name| {
         let description = value("description").unwrap_or_default();
@@ -49,9 +50,9 @@ pub(crate) fn reader(file: File<'_>) -> Vec<Read> {
         definition
     });
     let why = value("broken").unwrap_or_else(|| "the name is wrong".to_owned());
-    let error = Remark { severity: Severity::Error, text: why.into(), line: Some(1), hint: None };
+    let error = Remark { severity: RemarkSeverity::Error, text: why.into(), line: Some(1), hint: None };
     let remarks = if definition.is_none() { vec![error] } else { Vec::new() };
-    vec![Read { name, origin, definition, fields: Vec::new(), remarks }]
+    vec![ParsedFile { name, origin, definition, fields: Vec::new(), remarks }]
 }
 
 fn fill(definition: &mut Definition, value: &dyn Fn(&str) -> Option<String>) {
@@ -59,7 +60,8 @@ fn fill(definition: &mut Definition, value: &dyn Fn(&str) -> Option<String>) {
     definition.prompt_append = value("append");
     definition.rights.tools = value("tools").map(|tools| Rights::only(tools.split(' ')).tools.unwrap());
     definition.rights.deny = value("deny").iter().map(|tool| ToolPattern::tool(tool)).collect();
-    definition.rights.access = if value("read_only").is_some() { Access::ReadOnly } else { Access::Whole };
+    definition.rights.access =
+        if value("read_only").is_some() { AccessLevel::ReadOnly } else { AccessLevel::Whole };
     definition.limits.turns = value("turns").map(|turns| turns.parse().unwrap());
     definition.limits.wall_s = value("wall").map(|wall| wall.parse().unwrap());
     definition.model.candidates = value("model").into_iter().collect();
@@ -96,21 +98,21 @@ impl Case {
         fs::remove_file(self.path(path)).unwrap();
     }
 
-    pub fn places(&self) -> Places {
+    pub fn places(&self) -> AgentPlaces {
         let (home, config) = (self.path("home"), self.path("config"));
-        Places::find(&self.path("project/sub"), Some(&home), Some(&config), self.user)
+        AgentPlaces::find(&self.path("project/sub"), Some(&home), Some(&config), self.user)
     }
 
     pub fn store(&self) -> TrustStore {
         TrustStore::at(self.path("state/trust.json"))
     }
 
-    pub fn load(&self) -> Registry {
-        Registry::load(self.places(), reader, Trust::All)
+    pub fn load(&self) -> AgentRegistry {
+        AgentRegistry::load(self.places(), reader, TrustPolicy::All)
     }
 
-    pub fn load_with_store(&self) -> Registry {
-        Registry::load(self.places(), reader, Trust::Store(self.store()))
+    pub fn load_with_store(&self) -> AgentRegistry {
+        AgentRegistry::load(self.places(), reader, TrustPolicy::Store(self.store()))
     }
 
     /// Shortens a path to the part below the test directory.
@@ -125,7 +127,7 @@ fn code(error: &Error) -> ErrorCode {
 }
 
 /// Returns the complete text of an error.
-fn told(snapshot: &Snapshot, name: &str) -> String {
+fn told(snapshot: &RegistrySnapshot, name: &str) -> String {
     let error = snapshot.find(name).unwrap_err();
     format!("{error}\nhint: {}", error.advice().map_or("none", |hint| hint.as_str()))
 }

@@ -5,9 +5,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Definition, Fate, Format, Isolation, Read, Scope, Severity};
-use posse_core::grant::{Access, Verdict};
-use posse_definitions::{File, read};
+use posse_core::definition::{
+    Definition, DefinitionScope, FieldFate, Format, Isolation, ParsedFile, RemarkSeverity,
+};
+use posse_core::grant::{AccessLevel, RuleVerdict};
+use posse_definitions::{DefinitionFile, read};
 
 #[test]
 fn every_file_of_the_corpus_is_read_as_its_report_says() {
@@ -17,11 +19,11 @@ fn every_file_of_the_corpus_is_read_as_its_report_says() {
     for (format, relative, path) in fixtures() {
         let bytes = std::fs::read(&path).unwrap();
         let shown_path = format!("fixtures/{}", relative);
-        let file = File {
+        let file = DefinitionFile {
             path: &shown_path,
             relative: &relative,
             format,
-            scope: Scope::Project { distance: 0 },
+            scope: DefinitionScope::Project { distance: 0 },
             bytes: &bytes,
         };
         let report = read(file).iter().map(render).collect::<Vec<_>>().join("\n");
@@ -78,22 +80,22 @@ fn sorted(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-pub fn render(read: &Read) -> String {
+pub fn render(read: &ParsedFile) -> String {
     let mut out = String::new();
     let state = if read.definition.is_some() { "usable" } else { "not usable" };
     writeln!(out, "{} ({}, {state})", read.name, read.origin.format.wire()).unwrap();
     writeln!(out, "\nkeys").unwrap();
     for field in &read.fields {
         let fate = match &field.fate {
-            Fate::Honoured => "honoured".to_owned(),
-            Fate::Mapped(into) => format!("mapped: {into}"),
-            Fate::Ignored(why) => format!("ignored: {why}"),
+            FieldFate::Honoured => "honoured".to_owned(),
+            FieldFate::Mapped(into) => format!("mapped: {into}"),
+            FieldFate::Ignored(why) => format!("ignored: {why}"),
         };
         writeln!(out, "  {}: {fate}", field.key).unwrap();
     }
     writeln!(out, "\nremarks").unwrap();
     for remark in &read.remarks {
-        let severity = if remark.severity == Severity::Error { "error" } else { "warning" };
+        let severity = if remark.severity == RemarkSeverity::Error { "error" } else { "warning" };
         let line = remark.line.map_or_else(String::new, |line| format!(" line {line}"));
         writeln!(out, "  {severity}{line}: {}", remark.text).unwrap();
         if let Some(hint) = &remark.hint {
@@ -133,13 +135,13 @@ fn normal_form(out: &mut String, d: &Definition) {
     some("deny", (!d.rights.deny.is_empty()).then(|| patterns(&d.rights.deny)));
     for rule in &d.rights.rules {
         let verdict = match rule.verdict {
-            Verdict::Allow => "allow",
-            Verdict::Ask => "ask",
-            Verdict::Deny => "deny",
+            RuleVerdict::Allow => "allow",
+            RuleVerdict::Ask => "ask",
+            RuleVerdict::Deny => "deny",
         };
         some("rule", Some(format!("{verdict} {}", rule.pattern)));
     }
-    some("access", (d.rights.access == Access::ReadOnly).then(|| "read-only".to_owned()));
+    some("access", (d.rights.access == AccessLevel::ReadOnly).then(|| "read-only".to_owned()));
     some("write_paths", d.rights.write_paths.as_ref().map(|paths| format!("{paths:?}")));
     some("read_roots", d.rights.read_roots.as_ref().map(|roots| format!("{roots:?}")));
     some("network", d.rights.network.as_ref().map(ToString::to_string));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use posse_core::definition::{Format, Scope};
+use posse_core::definition::{DefinitionScope, Format};
 use posse_definitions::schema::{fields_table, schema};
-use posse_definitions::{File, read};
+use posse_definitions::{DefinitionFile, read};
 
 const BEGIN: &str = "<!-- fields: begin -->\n";
 const END: &str = "<!-- fields: end -->";
@@ -41,15 +41,15 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
 /// Returns the keys that are not reported as unknown.
 fn keys_that_are_known(lines: &str) -> BTreeSet<String> {
     let text = format!("---\nname: a\n{lines}---\nBody\n");
-    let file = File {
+    let file = DefinitionFile {
         path: "a.md",
         relative: "a.md",
         format: Some(Format::Native),
-        scope: Scope::User,
+        scope: DefinitionScope::User,
         bytes: text.as_bytes(),
     };
     let unknown =
-        |fate: &posse_core::definition::Fate| format!("{fate:?}").contains("not a key of this format");
+        |fate: &posse_core::definition::FieldFate| format!("{fate:?}").contains("not a key of this format");
     read(file)
         .remove(0)
         .fields

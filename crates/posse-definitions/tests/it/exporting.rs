@@ -1,10 +1,10 @@
 //! Checks that exported files are read back as the original, as far as the format can express it.
 
-use posse_core::definition::{Definition, Format, Scope, TaskIn};
-use posse_core::grant::{Access, Call, Decision, Grant};
+use posse_core::definition::{Definition, DefinitionScope, Format, TaskIn};
+use posse_core::grant::{AccessLevel, Decision, Grant, RequestedCall};
 use posse_core::pattern::ToolPattern;
-use posse_core::tool::Effect;
-use posse_definitions::{Export, File, export, read};
+use posse_core::tool::ToolEffect;
+use posse_definitions::{DefinitionFile, ExportedFile, export, read};
 
 use crate::corpus::fixtures;
 
@@ -12,17 +12,23 @@ use crate::corpus::fixtures;
 fn definitions() -> Vec<Definition> {
     let reads = fixtures().into_iter().flat_map(|(format, relative, path)| {
         let bytes = std::fs::read(path).unwrap();
-        read(File { path: &relative, relative: &relative, format, scope: Scope::User, bytes: &bytes })
+        read(DefinitionFile {
+            path: &relative,
+            relative: &relative,
+            format,
+            scope: DefinitionScope::User,
+            bytes: &bytes,
+        })
     });
     reads.filter_map(|read| read.definition).collect()
 }
 
-fn read_back(export: &Export, format: Format) -> Definition {
-    let file = File {
+fn read_back(export: &ExportedFile, format: Format) -> Definition {
+    let file = DefinitionFile {
         path: &export.file_name,
         relative: &export.file_name,
         format: Some(format),
-        scope: Scope::User,
+        scope: DefinitionScope::User,
         bytes: export.text.as_bytes(),
     };
     let mut reads = read(file);
@@ -54,16 +60,16 @@ fn our_own_format_says_everything_but_rules_and_what_belongs_to_others() {
 #[test]
 fn every_export_can_be_read_in_its_format_and_has_no_more_rights() {
     let calls = [
-        ("read", r#"{"path":"src/a.rs"}"#, Effect::Pure),
-        ("grep", r#"{"path":"src"}"#, Effect::Pure),
-        ("write", r#"{"path":"docs/a.md"}"#, Effect::Idempotent),
-        ("edit", r#"{"path":"src/a.rs"}"#, Effect::Unsafe),
-        ("bash", r#"{"command":"git status"}"#, Effect::Unsafe),
-        ("bash", r#"{"command":"git push origin"}"#, Effect::Unsafe),
-        ("bash", r#"{"command":"rm x"}"#, Effect::Unsafe),
-        ("subagent", r#"{"agent":"tester"}"#, Effect::Unsafe),
-        ("subagent", r#"{"agent":"stranger"}"#, Effect::Unsafe),
-        ("mcp__github__issues", r#"{}"#, Effect::Unsafe),
+        ("read", r#"{"path":"src/a.rs"}"#, ToolEffect::Pure),
+        ("grep", r#"{"path":"src"}"#, ToolEffect::Pure),
+        ("write", r#"{"path":"docs/a.md"}"#, ToolEffect::Idempotent),
+        ("edit", r#"{"path":"src/a.rs"}"#, ToolEffect::Unsafe),
+        ("bash", r#"{"command":"git status"}"#, ToolEffect::Unsafe),
+        ("bash", r#"{"command":"git push origin"}"#, ToolEffect::Unsafe),
+        ("bash", r#"{"command":"rm x"}"#, ToolEffect::Unsafe),
+        ("subagent", r#"{"agent":"tester"}"#, ToolEffect::Unsafe),
+        ("subagent", r#"{"agent":"stranger"}"#, ToolEffect::Unsafe),
+        ("mcp__github__issues", r#"{}"#, ToolEffect::Unsafe),
     ];
     let root = Grant::root(calls.iter().map(|(tool, ..)| (*tool).to_owned()), 3);
     for before in definitions() {
@@ -90,7 +96,7 @@ fn every_export_can_be_read_in_its_format_and_has_no_more_rights() {
             assert_eq!(after.prompt, before.prompt, "{}", export.text);
             for (tool, arguments, effect) in calls {
                 let allowed = |d: &Definition| {
-                    let call = Call { tool, effect, arguments, workspace: "" };
+                    let call = RequestedCall { tool, effect, arguments, workspace: "" };
                     root.narrow(&d.rights).decide(call) == Decision::Allow
                 };
                 assert!(
@@ -193,11 +199,11 @@ fn needs_description(format: Format) -> bool {
 }
 
 fn definition(text: &str) -> Definition {
-    let file = File {
+    let file = DefinitionFile {
         path: "a.md",
         relative: "a.md",
         format: Some(Format::Native),
-        scope: Scope::User,
+        scope: DefinitionScope::User,
         bytes: text.as_bytes(),
     };
     read(file).remove(0).definition.unwrap()
@@ -270,7 +276,7 @@ fn values_that_yaml_would_misread_are_written_so_that_they_are_read_back() {
         d.color = Some(odd.to_owned());
         d.verify = vec![odd.trim().to_owned()];
         d.task_in = Some(TaskIn::User);
-        d.rights.access = Access::ReadOnly;
+        d.rights.access = AccessLevel::ReadOnly;
         d.rights.deny = vec![ToolPattern::call("bash", "rm: -rf # x")];
         let mut back = read_back(&export(&d, Format::Native), Format::Native);
         back.origin = d.origin.clone();

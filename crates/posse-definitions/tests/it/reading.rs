@@ -1,16 +1,16 @@
 //! Properties of every file, and cases too large or too odd for the corpus.
 
-use posse_core::definition::{Format, Read, Scope, Severity};
-use posse_definitions::{File, read};
+use posse_core::definition::{DefinitionScope, Format, ParsedFile, RemarkSeverity};
+use posse_definitions::{DefinitionFile, read};
 
-fn read_as(format: Option<Format>, relative: &str, bytes: &[u8]) -> Read {
-    let scope = Scope::User;
-    let mut reads = read(File { path: relative, relative, format, scope, bytes });
+fn read_as(format: Option<Format>, relative: &str, bytes: &[u8]) -> ParsedFile {
+    let scope = DefinitionScope::User;
+    let mut reads = read(DefinitionFile { path: relative, relative, format, scope, bytes });
     assert_eq!(reads.len(), 1, "{relative}");
     reads.remove(0)
 }
 
-fn only_error(read: &Read) -> String {
+fn only_error(read: &ParsedFile) -> String {
     assert!(read.definition.is_none(), "{read:?}");
     let errors: Vec<String> = read.errors().map(|remark| remark.text.to_string()).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
@@ -165,7 +165,13 @@ fn a_file_is_told_by_its_path_and_then_by_its_keys() {
     ] {
         let text = format!("---\nname: a\ndescription: d\n{keys}\n---\nBody\n");
         let relative = path.rsplit('/').next().unwrap();
-        let file = File { path, relative, format: None, scope: Scope::User, bytes: text.as_bytes() };
+        let file = DefinitionFile {
+            path,
+            relative,
+            format: None,
+            scope: DefinitionScope::User,
+            bytes: text.as_bytes(),
+        };
         assert_eq!(read(file)[0].origin.format, format, "{path} {keys}");
     }
 }
@@ -174,7 +180,7 @@ fn a_file_is_told_by_its_path_and_then_by_its_keys() {
 fn the_hash_is_that_of_the_bytes() {
     let read = read_as(Some(Format::Native), "a.md", b"");
     assert_eq!(read.origin.hash, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    assert_eq!(read.remarks[0].severity, Severity::Error);
+    assert_eq!(read.remarks[0].severity, RemarkSeverity::Error);
 }
 
 #[test]

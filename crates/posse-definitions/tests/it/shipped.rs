@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use posse_core::definition::{Fate, Format, Read, Scope, TaskIn};
-use posse_core::grant::{Call, Decision, Grant};
-use posse_core::tool::Effect;
-use posse_definitions::places::Places;
-use posse_definitions::registry::Registry;
-use posse_definitions::trust::Trust;
-use posse_definitions::{File, builtin, read};
+use posse_core::definition::{DefinitionScope, FieldFate, Format, ParsedFile, TaskIn};
+use posse_core::grant::{Decision, Grant, RequestedCall};
+use posse_core::tool::ToolEffect;
+use posse_definitions::places::AgentPlaces;
+use posse_definitions::registry::AgentRegistry;
+use posse_definitions::trust::TrustPolicy;
+use posse_definitions::{DefinitionFile, builtin, read};
 
-fn assert_faultless(read: &Read) {
+fn assert_faultless(read: &ParsedFile) {
     let (name, at) = (&read.name, &read.origin.path);
     assert_eq!(read.remarks, [], "{name} ({at})");
     assert!(
-        read.fields.iter().all(|field| !matches!(field.fate, Fate::Ignored(_))),
+        read.fields.iter().all(|field| !matches!(field.fate, FieldFate::Ignored(_))),
         "{name}: {:?}",
         read.fields
     );
@@ -25,7 +25,7 @@ fn assert_faultless(read: &Read) {
 // R320
 #[test]
 fn every_built_in_agent_is_read_without_a_remark() {
-    let reads: Vec<Read> = builtin::files().flat_map(read).collect();
+    let reads: Vec<ParsedFile> = builtin::files().flat_map(read).collect();
     reads.iter().for_each(assert_faultless);
     let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
     assert_eq!(names, ["code-reviewer", "general", "investigator", "researcher", "test-writer", "writer"]);
@@ -34,7 +34,8 @@ fn every_built_in_agent_is_read_without_a_remark() {
 #[test]
 fn agents_whose_work_is_reading_cannot_change_anything() {
     let nowhere = tempfile::tempdir().unwrap();
-    let registry = Registry::load(Places::find(nowhere.path(), None, None, 0), read, Trust::Nothing);
+    let registry =
+        AgentRegistry::load(AgentPlaces::find(nowhere.path(), None, None, 0), read, TrustPolicy::Nothing);
     let snapshot = registry.snapshot();
     let everything = Grant::root(["read", "grep", "write", "edit", "bash"].map(str::to_owned), 2);
     for (name, may_write, may_run) in [
@@ -48,11 +49,11 @@ fn agents_whose_work_is_reading_cannot_change_anything() {
         let grant = everything.narrow(&snapshot.find(name).unwrap().rights);
         let may = |tool: &str, effect| {
             let arguments = r#"{"path":"a","command":"ls"}"#;
-            grant.decide(Call { tool, effect, arguments, workspace: "" }) == Decision::Allow
+            grant.decide(RequestedCall { tool, effect, arguments, workspace: "" }) == Decision::Allow
         };
-        assert!(may("read", Effect::Pure) && may("grep", Effect::Pure), "{name}");
-        assert_eq!(may("write", Effect::Unsafe), may_write, "{name}");
-        assert_eq!(may("bash", Effect::Unsafe), may_run, "{name}");
+        assert!(may("read", ToolEffect::Pure) && may("grep", ToolEffect::Pure), "{name}");
+        assert_eq!(may("write", ToolEffect::Unsafe), may_write, "{name}");
+        assert_eq!(may("bash", ToolEffect::Unsafe), may_run, "{name}");
     }
     assert_eq!(snapshot.find("investigator").unwrap().task_in, Some(TaskIn::System));
 }
@@ -66,8 +67,13 @@ fn the_examples_are_good_files_in_our_format_and_in_that_of_the_specification() 
         let path = entry.unwrap().path();
         let (bytes, relative) = (std::fs::read(&path).unwrap(), path.file_name().unwrap().to_str().unwrap());
         for format in [Format::Native, Format::Acai] {
-            let file =
-                File { path: relative, relative, format: Some(format), scope: Scope::User, bytes: &bytes };
+            let file = DefinitionFile {
+                path: relative,
+                relative,
+                format: Some(format),
+                scope: DefinitionScope::User,
+                bytes: &bytes,
+            };
             read(file).iter().for_each(assert_faultless);
         }
         names.push(relative.to_owned());

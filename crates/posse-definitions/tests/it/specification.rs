@@ -3,19 +3,24 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use posse_core::definition::{Format, Read, Scope, TaskIn};
+use posse_core::definition::{DefinitionScope, Format, ParsedFile, TaskIn};
 use posse_core::grant::Grant;
-use posse_definitions::places::Places;
-use posse_definitions::registry::Registry;
-use posse_definitions::trust::Trust;
-use posse_definitions::{File, read};
+use posse_definitions::places::AgentPlaces;
+use posse_definitions::registry::AgentRegistry;
+use posse_definitions::trust::TrustPolicy;
+use posse_definitions::{DefinitionFile, read};
 
-const SCOPE: Scope = Scope::Project { distance: 0 };
+const SCOPE: DefinitionScope = DefinitionScope::Project { distance: 0 };
 
-fn read_file(relative: &str, text: &str) -> Read {
+fn read_file(relative: &str, text: &str) -> ParsedFile {
     let path = &format!(".acai/subagents/{relative}");
-    let mut reads =
-        read(File { path, relative, format: Some(Format::Acai), scope: SCOPE, bytes: text.as_bytes() });
+    let mut reads = read(DefinitionFile {
+        path,
+        relative,
+        format: Some(Format::Acai),
+        scope: SCOPE,
+        bytes: text.as_bytes(),
+    });
     assert_eq!(reads.len(), 1);
     reads.remove(0)
 }
@@ -112,12 +117,13 @@ fn files_of_project_and_user_are_loaded_and_the_projects_count_first() {
         fs::write(directory.join(format!("{name}.md")), text).unwrap();
     }
     let user = fs::metadata(top.path()).unwrap().uid();
-    let registry = Registry::load(Places::find(&project, Some(&home), None, user), read, Trust::All);
+    let registry =
+        AgentRegistry::load(AgentPlaces::find(&project, Some(&home), None, user), read, TrustPolicy::All);
     let snapshot = registry.snapshot();
     for (name, prompt, scope) in [
         ("both", "of the project", SCOPE),
         ("theirs", "of the project", SCOPE),
-        ("mine", "of the user", Scope::User),
+        ("mine", "of the user", DefinitionScope::User),
     ] {
         let found = snapshot.find(name).unwrap();
         assert_eq!((found.prompt.trim_end(), found.origin.scope), (prompt, scope), "{name}");
@@ -131,7 +137,7 @@ fn files_of_project_and_user_are_loaded_and_the_projects_count_first() {
 fn the_documentation_names_the_directories_the_keys_and_how_files_are_used() {
     let documentation = include_str!("../../../../docs/agents.md");
     let top = tempfile::tempdir().unwrap();
-    for directory in Places::find(top.path(), None, None, 0).directories() {
+    for directory in AgentPlaces::find(top.path(), None, None, 0).directories() {
         let parts: Vec<String> =
             directory.path.iter().rev().take(2).map(|part| part.to_string_lossy().into()).collect();
         let shown = format!("{}/{}", parts[1], parts[0]);
@@ -182,7 +188,8 @@ fn the_samples_of_the_specification_load_as_it_describes_them() {
         fs::copy(entry.path(), agents.join(entry.file_name())).unwrap();
     }
     let user = fs::metadata(directory.path()).unwrap().uid();
-    let registry = Registry::load(Places::find(directory.path(), None, None, user), read, Trust::All);
+    let registry =
+        AgentRegistry::load(AgentPlaces::find(directory.path(), None, None, user), read, TrustPolicy::All);
     let snapshot = registry.snapshot();
     for (name, turns, tools) in [
         ("researcher", 10, &["search_logs", "query_metrics", "shared_context"][..]),

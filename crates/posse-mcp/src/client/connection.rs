@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use posse_core::text::{prefix, visible};
 use posse_messages::{LocalizedText, localized};
-use posse_net::{Pool, is_loopback, system_proxies};
+use posse_net::{ConnectionPool, is_loopback, system_proxies};
 use posse_runtime::ports::BoxFuture;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
@@ -29,12 +29,12 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use super::definition::{Definitions, collect};
-use super::http::Http;
+use super::http::HttpTransport;
 use super::input::{ROUNDS_MAX, declined, pause};
-use super::lines::Lines;
-use super::oauth::Keeper;
-use super::tap::Tap;
-use super::{Endpoint, Life, MESSAGE_BYTES_MAX, Remote, ServerConfig, Starter};
+use super::lines::MessageLines;
+use super::oauth::TokenManager;
+use super::tap::ListTap;
+use super::{MESSAGE_BYTES_MAX, ProcessLife, ProgramStarter, RemoteServer, ServerConfig, ServerEndpoint};
 
 /// Maximum pages of a tool list; a longer one counts as endless.
 const PAGES_MAX: usize = 64;
@@ -50,20 +50,20 @@ const WORDS_MAX: usize = 1_000;
 const IDEMPOTENCY_KEY: &str = "dev.posse/idempotency-key";
 
 /// A live connection to one server.
-pub(super) struct Connection {
-    service: RunningService<RoleClient, Refuser>,
-    tap: Arc<Tap>,
+pub(super) struct ServerConnection {
+    service: RunningService<RoleClient, RefusingClient>,
+    tap: Arc<ListTap>,
     is_stale: Arc<AtomicBool>,
     /// End of the TTL that the server gave its tool list, if any.
     fresh_until: StdMutex<Option<Instant>>,
-    life: Mutex<Option<Box<dyn Life>>>,
+    life: Mutex<Option<Box<dyn ProcessLife>>>,
     /// Allows one listing at a time, because the tap records its answers.
     listing: Mutex<()>,
 }
 
 /// The outcome of a call.
-pub(super) enum Called {
-    Answered(Box<CallToolResult>, Asked),
+pub(super) enum CallResult {
+    Answered(Box<CallToolResult>, AskedParty),
     /// The server or the SDK reported an error.
     Failed(LocalizedText),
     /// No answer came; the call may or may not have taken effect.
@@ -72,19 +72,19 @@ pub(super) enum Called {
 
 /// Records whether the server asked for input before it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AskedParty {
     Nobody,
     /// It asked a person and was told that they decline.
     Person,
 }
 
-impl Connection {
+impl ServerConnection {
     /// Connects and shakes hands before `until`. The error says why not and includes the last lines of
     /// standard error.
     pub fn open<'a>(
         config: &'a ServerConfig,
-        starter: &'a dyn Starter,
-        keeper: Option<Arc<Keeper>>,
+        starter: &'a dyn ProgramStarter,
+        keeper: Option<Arc<TokenManager>>,
         until: Instant,
     ) -> BoxFuture<'a, Result<Self, LocalizedText>> {
         Box::pin(Self::opened(config, starter, keeper, until))
@@ -92,25 +92,25 @@ impl Connection {
 
     async fn opened(
         config: &ServerConfig,
-        starter: &dyn Starter,
-        keeper: Option<Arc<Keeper>>,
+        starter: &dyn ProgramStarter,
+        keeper: Option<Arc<TokenManager>>,
         until: Instant,
     ) -> Result<Self, LocalizedText> {
-        let (tap, is_stale) = (Arc::<Tap>::default(), Arc::<AtomicBool>::default());
-        let refuser = Refuser { is_stale: is_stale.clone() };
+        let (tap, is_stale) = (Arc::<ListTap>::default(), Arc::<AtomicBool>::default());
+        let refuser = RefusingClient { is_stale: is_stale.clone() };
         let too_long = |_| too_long(config.startup);
         let (service, life) = match &config.endpoint {
-            Endpoint::Stdio(program) => {
+            ServerEndpoint::Stdio(program) => {
                 let process =
                     timeout_at(until, starter.start(&config.name, program)).await.map_err(too_long)??;
-                let lines = Lines::new(process.output, process.input, tap.clone());
+                let lines = MessageLines::new(process.output, process.input, tap.clone());
                 let shaken = timeout_at(until, refuser.serve_with_lifecycle(lines, lifecycle())).await;
                 match shaken.map_err(too_long).and_then(|shaken| shaken.map_err(|error| unshaken(&error))) {
                     Ok(service) => (service, Some(process.life)),
                     Err(why) => return Err(with_words(why, process.life.end().await)),
                 }
             }
-            Endpoint::Http(remote) => {
+            ServerEndpoint::Http(remote) => {
                 let transport = reach(remote, tap.clone(), keeper)?;
                 let shaken = timeout_at(until, refuser.serve_with_lifecycle(transport, lifecycle())).await;
                 (shaken.map_err(too_long)?.map_err(|error| unshaken(&error))?, None)
@@ -178,36 +178,38 @@ impl Connection {
         arguments: JsonObject,
         key: &str,
         over: impl Future<Output = LocalizedText>,
-    ) -> Called {
+    ) -> CallResult {
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = Some(arguments);
         let mut meta = JsonObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), Value::from(key));
         params.meta = Some(RequestMetaObject::from(meta));
         tokio::pin!(over);
-        let mut asked = Asked::Nobody;
+        let mut asked = AskedParty::Nobody;
         for round in 0..ROUNDS_MAX {
             let wanted = match self.once(params.clone(), over.as_mut()).await {
-                Ok(ServerResult::CallToolResult(result)) => return Called::Answered(Box::new(result), asked),
+                Ok(ServerResult::CallToolResult(result)) => {
+                    return CallResult::Answered(Box::new(result), asked);
+                }
                 Ok(ServerResult::InputRequiredResult(wanted)) => wanted,
-                Ok(_) => return Called::Failed(localized!("mcp-answer-not-understood")),
+                Ok(_) => return CallResult::Failed(localized!("mcp-answer-not-understood")),
                 Err(called) => return called,
             };
             let Some(answers) = declined(&wanted.input_requests.unwrap_or_default()) else {
-                return Called::Failed(localized!("mcp-wants-input"));
+                return CallResult::Failed(localized!("mcp-wants-input"));
             };
             if answers.is_empty() {
                 tokio::select! {
-                    why = &mut over => return Called::Lost(why),
+                    why = &mut over => return CallResult::Lost(why),
                     () = tokio::time::sleep(pause(round)) => {}
                 }
             } else {
-                asked = Asked::Person;
+                asked = AskedParty::Person;
             }
             params.input_responses = (!answers.is_empty()).then_some(answers);
             params.request_state = wanted.request_state;
         }
-        Called::Failed(localized!("mcp-asks-endlessly", most = ROUNDS_MAX))
+        CallResult::Failed(localized!("mcp-asks-endlessly", most = ROUNDS_MAX))
     }
 
     /// Sends one request and waits for its answer.
@@ -215,14 +217,14 @@ impl Connection {
         &self,
         params: CallToolRequestParams,
         mut over: Pin<&mut impl Future<Output = LocalizedText>>,
-    ) -> Result<ServerResult, Called> {
+    ) -> Result<ServerResult, CallResult> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
         let mut handle = tokio::select! {
             biased;
-            why = over.as_mut() => return Err(Called::Lost(why)),
+            why = over.as_mut() => return Err(CallResult::Lost(why)),
             sent = self.service.send_request_with_option(request, options) => {
-                sent.map_err(|error| Called::Lost(failure(&error)))?
+                sent.map_err(|error| CallResult::Lost(failure(&error)))?
             }
         };
         let answer = tokio::select! {
@@ -230,7 +232,7 @@ impl Connection {
             answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
             why = over => {
                 let _ = tokio::time::timeout(GOODBYE, handle.cancel(Some(why.english().to_owned()))).await;
-                return Err(Called::Lost(why));
+                return Err(CallResult::Lost(why));
             }
         };
         answer.map_err(|error| match &error {
@@ -239,9 +241,9 @@ impl Connection {
                 if said.code == ErrorCode::HEADER_MISMATCH {
                     self.is_stale.store(true, Ordering::Release);
                 }
-                Called::Failed(failure(&error))
+                CallResult::Failed(failure(&error))
             }
-            _ => Called::Lost(failure(&error)),
+            _ => CallResult::Lost(failure(&error)),
         })
     }
 
@@ -264,13 +266,13 @@ fn lifecycle() -> ClientLifecycleMode {
 }
 
 fn reach(
-    remote: &Remote,
-    tap: Arc<Tap>,
-    keeper: Option<Arc<Keeper>>,
-) -> Result<StreamableHttpClientTransport<Http>, LocalizedText> {
+    remote: &RemoteServer,
+    tap: Arc<ListTap>,
+    keeper: Option<Arc<TokenManager>>,
+) -> Result<StreamableHttpClientTransport<HttpTransport>, LocalizedText> {
     let host = remote.url.host().unwrap_or_default();
-    let pool =
-        Pool::new(&remote.url, system_proxies(is_loopback(host)), DIAL).map_err(|cause| cause.to_string())?;
+    let pool = ConnectionPool::new(&remote.url, system_proxies(is_loopback(host)), DIAL)
+        .map_err(|cause| cause.to_string())?;
     let headers: HashMap<_, _> = remote.headers.iter().cloned().collect();
     let mut config = StreamableHttpClientTransportConfig::with_uri(remote.url.to_string())
         .custom_headers(headers)
@@ -278,7 +280,7 @@ fn reach(
     if let Some(bearer) = &remote.bearer {
         config = config.auth_header(bearer.clone());
     }
-    Ok(StreamableHttpClientTransport::with_client(Http::new(pool, tap, keeper), config))
+    Ok(StreamableHttpClientTransport::with_client(HttpTransport::new(pool, tap, keeper), config))
 }
 
 fn unshaken(error: &ClientInitializeError) -> LocalizedText {
@@ -320,12 +322,12 @@ pub(super) fn with_words(why: LocalizedText, last: String) -> LocalizedText {
 }
 
 /// The client side as the server sees it: it calls tools and refuses every request.
-struct Refuser {
+struct RefusingClient {
     is_stale: Arc<AtomicBool>,
 }
 
 #[expect(deprecated, reason = "servers of older protocols ask for roots")]
-impl ClientHandler for Refuser {
+impl ClientHandler for RefusingClient {
     fn get_info(&self) -> ClientConfig {
         let us = Implementation::new("posse", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), us)

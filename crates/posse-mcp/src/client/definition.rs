@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use posse_core::text::{prefix, visible};
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::{LocalizedText, fixed, localized};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ pub type Definitions = BTreeMap<String, Value>;
 
 /// A tool of a server as agents see it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Offered {
+pub struct OfferedTool {
     pub spec: ToolSpec,
     /// Its name at the server.
     pub remote: String,
@@ -36,7 +36,7 @@ pub struct Offered {
 
 /// Trust in the server's `readOnlyHint` and `idempotentHint`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Annotations {
+pub enum AnnotationTrust {
     Believed,
     Ignored,
 }
@@ -88,9 +88,9 @@ pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<Lo
 pub fn offered(
     server: &ServerName,
     definitions: &Definitions,
-    annotations: Annotations,
-) -> (Vec<Offered>, Vec<LocalizedText>) {
-    let (mut all, mut problems) = (Vec::<Offered>::new(), Vec::new());
+    annotations: AnnotationTrust,
+) -> (Vec<OfferedTool>, Vec<LocalizedText>) {
+    let (mut all, mut problems) = (Vec::<OfferedTool>::new(), Vec::new());
     for (remote, raw) in definitions {
         match one(server, remote, raw, annotations) {
             Err(why) => problems.push(localized!("mcp-tool-unusable", tool = shown(remote), why)),
@@ -109,8 +109,8 @@ fn one(
     server: &ServerName,
     remote: &str,
     raw: &Value,
-    annotations: Annotations,
-) -> Result<Offered, LocalizedText> {
+    annotations: AnnotationTrust,
+) -> Result<OfferedTool, LocalizedText> {
     let name = local_name(server, remote).ok_or_else(|| localized!("mcp-tool-nameless"))?;
     let schema =
         raw.get("inputSchema").filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"));
@@ -124,17 +124,17 @@ fn one(
     let description = fixed!("mcp-described-by", server = server.as_str(), words = bounded(words));
     let effect = effect(raw, annotations);
     let spec = ToolSpec { name, description, input_schema, effect };
-    Ok(Offered { spec, remote: remote.to_owned(), hash: hash(raw) })
+    Ok(OfferedTool { spec, remote: remote.to_owned(), hash: hash(raw) })
 }
 
-fn effect(raw: &Value, annotations: Annotations) -> Effect {
+fn effect(raw: &Value, annotations: AnnotationTrust) -> ToolEffect {
     let hint =
         |name: &str| raw.pointer(&format!("/annotations/{name}")).and_then(Value::as_bool) == Some(true);
     match annotations {
-        Annotations::Ignored => Effect::Unsafe,
-        Annotations::Believed if hint("readOnlyHint") => Effect::Pure,
-        Annotations::Believed if hint("idempotentHint") => Effect::Idempotent,
-        Annotations::Believed => Effect::Unsafe,
+        AnnotationTrust::Ignored => ToolEffect::Unsafe,
+        AnnotationTrust::Believed if hint("readOnlyHint") => ToolEffect::Pure,
+        AnnotationTrust::Believed if hint("idempotentHint") => ToolEffect::Idempotent,
+        AnnotationTrust::Believed => ToolEffect::Unsafe,
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
     #[track_caller]
     fn names(server_name: &str, tools: &[&str]) -> (Vec<String>, usize) {
         let all = definitions(tools.iter().map(|name| tool(name)).collect());
-        let (tools, problems) = offered(&server(server_name), &all, Annotations::Ignored);
+        let (tools, problems) = offered(&server(server_name), &all, AnnotationTrust::Ignored);
         (tools.into_iter().map(|tool| tool.spec.name).collect(), problems.len())
     }
 
@@ -281,7 +281,7 @@ mod tests {
     fn what_a_server_says_about_a_tool_is_bounded_visible_and_said_to_be_its_words() {
         let raw = json!({"name": "t", "description": format!("safe\u{202e}\u{1b}[31m {}", "x".repeat(9_000)),
             "inputSchema": {"type": "object", "properties": {"a": {"enum": ["\u{7}"], "description": "\u{200b}hidden"}}}});
-        let (tools, _) = offered(&server("evil"), &definitions(vec![raw]), Annotations::Ignored);
+        let (tools, _) = offered(&server("evil"), &definitions(vec![raw]), AnnotationTrust::Ignored);
         let spec = &tools[0].spec;
         assert!(spec.description.contains("`evil`") && spec.description.contains("\\u{202e}\\u{1b}[31m"));
         assert!(
@@ -298,11 +298,11 @@ mod tests {
     fn a_server_is_believed_only_where_the_operator_says_so() {
         let of = |annotations: Value, believed| effect(&json!({"annotations": annotations}), believed);
         let read_only = json!({"readOnlyHint": true, "idempotentHint": true});
-        assert_eq!(of(read_only.clone(), Annotations::Ignored), Effect::Unsafe);
-        assert_eq!(of(read_only, Annotations::Believed), Effect::Pure);
-        assert_eq!(of(json!({"idempotentHint": true}), Annotations::Believed), Effect::Idempotent);
-        assert_eq!(of(json!({"readOnlyHint": "true"}), Annotations::Believed), Effect::Unsafe);
-        assert_eq!(of(json!(null), Annotations::Believed), Effect::Unsafe);
+        assert_eq!(of(read_only.clone(), AnnotationTrust::Ignored), ToolEffect::Unsafe);
+        assert_eq!(of(read_only, AnnotationTrust::Believed), ToolEffect::Pure);
+        assert_eq!(of(json!({"idempotentHint": true}), AnnotationTrust::Believed), ToolEffect::Idempotent);
+        assert_eq!(of(json!({"readOnlyHint": "true"}), AnnotationTrust::Believed), ToolEffect::Unsafe);
+        assert_eq!(of(json!(null), AnnotationTrust::Believed), ToolEffect::Unsafe);
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
             json!({"name": "large", "inputSchema": {"type": "object", "properties": {large: {}}}}),
             tool("good"),
         ]);
-        let (tools, problems) = offered(&server("s"), &all, Annotations::Ignored);
+        let (tools, problems) = offered(&server("s"), &all, AnnotationTrust::Ignored);
         assert_eq!((tools.len(), tools[0].remote.as_str(), problems.len()), (1, "good", 3));
         let many: Vec<Value> = (0..TOOLS_MAX + 3).map(|n| tool(&format!("t{n}"))).collect();
         let names: Vec<String> = many.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();

@@ -14,7 +14,7 @@ use super::hostile::{InMemory, Nobody};
 use super::*;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum ForwardMode {
     Json,
     Events,
     HugeJson,
@@ -34,7 +34,7 @@ const STATE: &str = "{\"round\": 1} \u{e9}";
 /// The head and body of each request.
 type Heard = Arc<Mutex<Vec<(String, Value)>>>;
 
-async fn listen(mode: Mode) -> (String, Heard) {
+async fn listen(mode: ForwardMode) -> (String, Heard) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/mcp", listener.local_addr().unwrap());
     let heard = Heard::default();
@@ -47,7 +47,7 @@ async fn listen(mode: Mode) -> (String, Heard) {
     (address, heard)
 }
 
-async fn serve(socket: TcpStream, mode: Mode, heard: Heard) -> Option<()> {
+async fn serve(socket: TcpStream, mode: ForwardMode, heard: Heard) -> Option<()> {
     let mut socket = BufReader::new(socket);
     loop {
         let (mut head, mut length) = (String::new(), 0);
@@ -72,14 +72,14 @@ async fn serve(socket: TcpStream, mode: Mode, heard: Heard) -> Option<()> {
     }
 }
 
-async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value) -> Option<()> {
+async fn answer(socket: &mut TcpStream, mode: ForwardMode, head: &str, message: &Value) -> Option<()> {
     let method = message["method"].as_str().unwrap_or_default();
     let plain = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
-    if mode == Mode::Denies {
+    if mode == ForwardMode::Denies {
         let denied = "HTTP/1.1 401 No\r\nwww-authenticate: Bearer scope=\"all\"\r\ncontent-length: 0\r\n\r\n";
         return socket.write_all(denied.as_bytes()).await.ok();
     }
-    if mode == Mode::SendsAway {
+    if mode == ForwardMode::SendsAway {
         let away = "HTTP/1.1 307 Away\r\nlocation: http://127.0.0.1:1/other\r\ncontent-length: 0\r\n\r\n";
         return socket.write_all(away.as_bytes()).await.ok();
     }
@@ -87,13 +87,13 @@ async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value)
         return socket.write_all(plain("405 No").as_bytes()).await.ok();
     }
     let result = match method {
-        "server/discover" | "tools/list" | "tools/call" if mode == Mode::Newest => newest(message),
+        "server/discover" | "tools/list" | "tools/call" if mode == ForwardMode::Newest => newest(message),
         "initialize" => {
             let info = json!({"name": "far", "version": "1"});
             // These servers answer with their own version, not with the requested one.
             let version = match mode {
-                Mode::Json => "2025-11-25",
-                Mode::Events => "2025-03-26",
+                ForwardMode::Json => "2025-11-25",
+                ForwardMode::Events => "2025-03-26",
                 _ => "2024-11-05",
             };
             json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
@@ -108,15 +108,15 @@ async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value)
         _ if message.get("id").is_none() => {
             return socket.write_all(plain("202 Accepted").as_bytes()).await.ok();
         }
-        _ if mode == Mode::AnswersAnything => json!({}),
+        _ if mode == ForwardMode::AnswersAnything => json!({}),
         _ => return socket.write_all(plain("400 Bad").as_bytes()).await.ok(),
     };
     let text = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
     let is_call = method == "tools/call";
     match mode {
-        Mode::HugeJson if is_call => huge(socket, "application/json", "{\"x\":\"").await,
-        Mode::HugeEvent if is_call => huge(socket, "text/event-stream", "data: ").await,
-        Mode::Events => {
+        ForwardMode::HugeJson if is_call => huge(socket, "application/json", "{\"x\":\"").await,
+        ForwardMode::HugeEvent if is_call => huge(socket, "text/event-stream", "data: ").await,
+        ForwardMode::Events => {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
             socket.write_all(format!("{head}: hello\n\ndata: {text}\n\n").as_bytes()).await.ok()?;
             socket.shutdown().await.ok()
@@ -165,8 +165,8 @@ async fn huge(socket: &mut TcpStream, kind: &str, begin: &str) -> Option<()> {
     None
 }
 
-fn server(url: &str) -> Arc<Server> {
-    let remote = Remote {
+fn server(url: &str) -> Arc<McpClient> {
+    let remote = RemoteServer {
         url: url.parse().unwrap(),
         headers: vec![(HeaderName::from_static("x-team"), HeaderValue::from_static("a"))],
         bearer: Some("t0k3n".to_owned()),
@@ -174,16 +174,16 @@ fn server(url: &str) -> Arc<Server> {
     };
     let config = ServerConfig {
         name: ServerName::parse("far").unwrap(),
-        endpoint: Endpoint::Http(remote),
+        endpoint: ServerEndpoint::Http(remote),
         origin: String::new(),
         startup: Duration::from_secs(30),
         call: Duration::from_secs(30),
-        annotations: Annotations::Ignored,
+        annotations: AnnotationTrust::Ignored,
     };
-    Server::new(config, Arc::new(Nobody), Arc::new(InMemory::default()))
+    McpClient::new(config, Arc::new(Nobody), Arc::new(InMemory::default()))
 }
 
-async fn call(server: &Arc<Server>) -> ToolOutput {
+async fn call(server: &Arc<McpClient>) -> ToolOutput {
     let context = ToolContext {
         task: TaskId::root("t"),
         grant: Arc::new(Grant::root([], 0)),
@@ -200,7 +200,7 @@ async fn call(server: &Arc<Server>) -> ToolOutput {
 
 #[tokio::test]
 async fn a_server_elsewhere_is_used_like_one_here_and_told_who_asks() {
-    for mode in [Mode::Json, Mode::Events, Mode::AnswersAnything] {
+    for mode in [ForwardMode::Json, ForwardMode::Events, ForwardMode::AnswersAnything] {
         let (url, heard) = listen(mode).await;
         let server = server(&url);
         server.meet().await.unwrap();
@@ -222,7 +222,7 @@ async fn a_server_elsewhere_is_used_like_one_here_and_told_who_asks() {
 // was an empty one.
 #[tokio::test]
 async fn the_newest_protocol_is_spoken_without_a_session_and_a_question_to_a_person_is_declined() {
-    let (url, heard) = listen(Mode::Newest).await;
+    let (url, heard) = listen(ForwardMode::Newest).await;
     let server = server(&url);
     server.meet().await.unwrap();
     let remarks = server.remarks();
@@ -266,7 +266,7 @@ async fn the_newest_protocol_is_spoken_without_a_session_and_a_question_to_a_per
 // S13 T42 Seen to fail when an event that is too large only ended the connection: nobody was told why.
 #[tokio::test]
 async fn nothing_that_is_too_large_is_kept_of_what_comes_over_http() {
-    for mode in [Mode::HugeJson, Mode::HugeEvent] {
+    for mode in [ForwardMode::HugeJson, ForwardMode::HugeEvent] {
         let (url, _) = listen(mode).await;
         let server = server(&url);
         server.meet().await.unwrap();
@@ -278,7 +278,7 @@ async fn nothing_that_is_too_large_is_kept_of_what_comes_over_http() {
 
 #[tokio::test]
 async fn a_server_that_denies_or_sends_away_is_not_used_and_no_token_goes_elsewhere() {
-    for (mode, why) in [(Mode::Denies, "Auth required"), (Mode::SendsAway, "HTTP 307")] {
+    for (mode, why) in [(ForwardMode::Denies, "Auth required"), (ForwardMode::SendsAway, "HTTP 307")] {
         let (url, _) = listen(mode).await;
         let error = server(&url).meet().await.unwrap_err();
         assert!(error.message().contains(why), "{}", error.message());

@@ -70,15 +70,19 @@ struct Stage {
     world: Arc<World>,
 }
 
-impl Starter for Stage {
-    fn start<'a>(&'a self, _: &'a ServerName, _: &'a Program) -> BoxFuture<'a, Result<Process, String>> {
+impl ProgramStarter for Stage {
+    fn start<'a>(
+        &'a self,
+        _: &'a ServerName,
+        _: &'a ServerProgram,
+    ) -> BoxFuture<'a, Result<ServerProcess, String>> {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (output, input) = tokio::io::split(ours);
         let (mode, world) = (self.mode, self.world.clone());
         let start = world.starts.fetch_add(1, Ordering::SeqCst) + 1;
         let living = tokio::spawn(live(mode, start, world.clone(), theirs));
         let life = Box::new(Acted { living, world });
-        let process = Process { input: Box::new(input), output: Box::new(output), life };
+        let process = ServerProcess { input: Box::new(input), output: Box::new(output), life };
         Box::pin(std::future::ready(Ok(process)))
     }
 }
@@ -88,7 +92,7 @@ struct Acted {
     world: Arc<World>,
 }
 
-impl Life for Acted {
+impl ProcessLife for Acted {
     fn end(self: Box<Self>) -> BoxFuture<'static, String> {
         Box::pin(async { "the last\u{1b} words".to_owned() })
     }
@@ -237,13 +241,13 @@ async fn call(mode: Mode, actor: &mut Actor, message: &Value) -> Option<()> {
 }
 
 #[derive(Default)]
-pub(super) struct InMemory(Mutex<HashMap<String, Known>>);
+pub(super) struct InMemory(Mutex<HashMap<String, ToolPins>>);
 
-impl Memory for InMemory {
-    fn load(&self, key: &str) -> Result<Option<Known>> {
+impl PinStore for InMemory {
+    fn load(&self, key: &str) -> Result<Option<ToolPins>> {
         Ok(self.0.lock().unwrap().get(key).cloned())
     }
-    fn save(&self, key: &str, known: &Known) -> Result<()> {
+    fn save(&self, key: &str, known: &ToolPins) -> Result<()> {
         self.0.lock().unwrap().insert(key.to_owned(), known.clone());
         Ok(())
     }
@@ -252,14 +256,18 @@ impl Memory for InMemory {
 /// A starter for remote servers, which have no program.
 pub(super) struct Nobody;
 
-impl Starter for Nobody {
-    fn start<'a>(&'a self, _: &'a ServerName, _: &'a Program) -> BoxFuture<'a, Result<Process, String>> {
+impl ProgramStarter for Nobody {
+    fn start<'a>(
+        &'a self,
+        _: &'a ServerName,
+        _: &'a ServerProgram,
+    ) -> BoxFuture<'a, Result<ServerProcess, String>> {
         Box::pin(std::future::ready(Err("there is no program".to_owned())))
     }
 }
 
 struct Play {
-    server: Arc<Server>,
+    server: Arc<McpClient>,
     world: Arc<World>,
     memory: Arc<InMemory>,
     mode: Mode,
@@ -272,17 +280,17 @@ impl Play {
     }
 
     fn of(mode: Mode, world: Arc<World>, memory: Arc<InMemory>) -> Self {
-        let program = Program { command: "x".into(), args: vec![], env: vec![], directory: None };
+        let program = ServerProgram { command: "x".into(), args: vec![], env: vec![], directory: None };
         let config = ServerConfig {
             name: ServerName::parse("evil").unwrap(),
-            endpoint: Endpoint::Stdio(program),
+            endpoint: ServerEndpoint::Stdio(program),
             origin: String::new(),
             startup: Duration::from_secs(20),
             call: Duration::from_secs(15),
-            annotations: Annotations::Ignored,
+            annotations: AnnotationTrust::Ignored,
         };
         let starter = Arc::new(Stage { mode, world: world.clone() });
-        let server = Server::new(config, starter, memory.clone());
+        let server = McpClient::new(config, starter, memory.clone());
         Self { server, world, memory, mode, cancel: CancellationToken::new() }
     }
 

@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use http_body::Frame;
 use http_body_util::{BodyExt, Limited};
 use posse_messages::fixed;
-use posse_net::{Body, Pool, causes};
+use posse_net::{ConnectionPool, ResponseStream, causes};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
@@ -26,9 +26,9 @@ use sse_stream::{Sse, SseStream};
 
 use super::MESSAGE_BYTES_MAX;
 use super::lines::{discovered, discovery, unusable};
-use super::oauth::{Challenge, Denied, Keeper};
-use super::pace::Pace;
-use super::tap::Tap;
+use super::oauth::{AccessDenied, AuthChallenge, TokenManager};
+use super::pace::ReconnectPace;
+use super::tap::ListTap;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -41,18 +41,18 @@ const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
 /// The HTTP client that the SDK's transport uses.
 #[derive(Clone)]
-pub(super) struct Http {
-    pool: Pool,
-    tap: Arc<Tap>,
+pub(super) struct HttpTransport {
+    pool: ConnectionPool,
+    tap: Arc<ListTap>,
     /// Token manager; `None` if the configuration holds the token.
-    keeper: Option<Arc<Keeper>>,
+    keeper: Option<Arc<TokenManager>>,
 }
 
 type Failed = StreamableHttpError<io::Error>;
 
-impl Http {
+impl HttpTransport {
     /// Creates a client; without a token manager it uses the token that the transport passes.
-    pub fn new(pool: Pool, tap: Arc<Tap>, keeper: Option<Arc<Keeper>>) -> Self {
+    pub fn new(pool: ConnectionPool, tap: Arc<ListTap>, keeper: Option<Arc<TokenManager>>) -> Self {
         Self { pool, tap, keeper }
     }
 
@@ -65,7 +65,7 @@ impl Http {
         bearer: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
-    ) -> Result<Response<Body>, Failed> {
+    ) -> Result<Response<ResponseStream>, Failed> {
         let bearing = |token: &String| (AUTHORIZATION, format!("Bearer {token}"));
         let Some(keeper) = &self.keeper else {
             own.extend(bearer.as_ref().map(bearing));
@@ -91,7 +91,7 @@ impl Http {
         own: Vec<(HeaderName, String)>,
         custom: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
-    ) -> Result<Response<Body>, Failed> {
+    ) -> Result<Response<ResponseStream>, Failed> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|_| invalid("the address"))?;
@@ -111,9 +111,13 @@ impl Http {
 
     /// Streams the events of a body at a limited rate. An oversized event becomes an error for the pending
     /// request.
-    fn events(&self, body: Body, asked: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
-        let events = SseStream::new(Events { body, event: 0, line: 0 });
-        let state = (Box::pin(events), Pace::new(), self.tap.clone(), asked);
+    fn events(
+        &self,
+        body: ResponseStream,
+        asked: Option<RequestId>,
+    ) -> BoxStream<'static, Result<Sse, SseError>> {
+        let events = SseStream::new(BoundedEvents { body, event: 0, line: 0 });
+        let state = (Box::pin(events), ReconnectPace::new(), self.tap.clone(), asked);
         let listened = unfold(state, |(mut events, mut pace, tap, mut asked)| async move {
             pace.wait().await;
             let mut event = events.next().await?;
@@ -135,7 +139,7 @@ impl Http {
     async fn answer(
         &self,
         message: &ClientJsonRpcMessage,
-        response: Response<Body>,
+        response: Response<ResponseStream>,
         has_session: bool,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let (status, headers) = (response.status(), response.headers());
@@ -179,7 +183,7 @@ impl Http {
     async fn refusal(
         &self,
         message: &ClientJsonRpcMessage,
-        response: Response<Body>,
+        response: Response<ResponseStream>,
         has_session: bool,
         is_json: bool,
     ) -> Result<StreamableHttpPostResponse, Failed> {
@@ -209,7 +213,7 @@ impl Http {
     }
 }
 
-impl StreamableHttpClient for Http {
+impl StreamableHttpClient for HttpTransport {
     type Error = io::Error;
 
     async fn post_message(
@@ -267,7 +271,7 @@ impl StreamableHttpClient for Http {
 }
 
 /// Maps 401 and 403 with a challenge to the SDK's errors.
-fn denied(response: &Response<Body>) -> Result<(), Failed> {
+fn denied(response: &Response<ResponseStream>) -> Result<(), Failed> {
     let Some(challenge) = text(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
     match response.status() {
         StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge))),
@@ -278,12 +282,12 @@ fn denied(response: &Response<Body>) -> Result<(), Failed> {
     }
 }
 
-fn challenge(response: &Response<Body>) -> Option<Challenge> {
+fn challenge(response: &Response<ResponseStream>) -> Option<AuthChallenge> {
     let said = text(response.headers(), &WWW_AUTHENTICATE);
-    Challenge::of(response.status().as_u16(), said.as_deref())
+    AuthChallenge::of(response.status().as_u16(), said.as_deref())
 }
 
-fn not_let_in(denied: &Denied) -> Failed {
+fn not_let_in(denied: &AccessDenied) -> Failed {
     StreamableHttpError::AuthRequired(AuthRequiredError::new(denied.why().english().to_owned()))
 }
 
@@ -300,7 +304,7 @@ fn invalid(what: &'static str) -> Failed {
     StreamableHttpError::UnexpectedServerResponse(Cow::Borrowed(what))
 }
 
-async fn whole(body: Body, most: usize) -> Result<Bytes, Failed> {
+async fn whole(body: ResponseStream, most: usize) -> Result<Bytes, Failed> {
     let read = Limited::new(body, most).collect().await;
     read.map(|body| body.to_bytes()).map_err(|cause| {
         let why = match cause.is::<http_body_util::LengthLimitError>() {
@@ -320,14 +324,14 @@ fn is_too_large(error: &SseError) -> bool {
 }
 
 /// A response body that fails if an event exceeds the message limit.
-struct Events {
-    body: Body,
+struct BoundedEvents {
+    body: ResponseStream,
     /// Bytes since the last empty line, and since the last line break.
     event: usize,
     line: usize,
 }
 
-impl Events {
+impl BoundedEvents {
     fn observe(&mut self, bytes: &[u8]) -> io::Result<()> {
         for byte in bytes {
             match byte {
@@ -347,7 +351,7 @@ impl Events {
     }
 }
 
-impl http_body::Body for Events {
+impl http_body::Body for BoundedEvents {
     type Data = Bytes;
     type Error = io::Error;
 

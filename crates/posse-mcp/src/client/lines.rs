@@ -15,40 +15,48 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::sync::Mutex;
 
 use super::MESSAGE_BYTES_MAX;
-use super::pace::Pace;
-use super::tap::Tap;
+use super::pace::ReconnectPace;
+use super::tap::ListTap;
 
 /// Bytes kept of each end of an oversized line.
 const END: usize = 512;
 
 /// A transport over a process's standard input and output.
-pub(super) struct Lines<R, W> {
+pub(super) struct MessageLines<R, W> {
     reader: BufReader<R>,
     /// The current line; only its first bytes if it is oversized.
     line: Vec<u8>,
     /// The last bytes of an oversized line.
     tail: Option<Vec<u8>>,
     writer: Arc<Mutex<Option<W>>>,
-    tap: Arc<Tap>,
-    pace: Pace,
+    tap: Arc<ListTap>,
+    pace: ReconnectPace,
     /// The ID of the pending discovery request.
     discovery: Option<RequestId>,
 }
 
-enum Line {
+enum ReadLine {
     Whole,
     TooLong,
 }
 
-impl<R: AsyncRead + Send + Unpin, W> Lines<R, W> {
+impl<R: AsyncRead + Send + Unpin, W> MessageLines<R, W> {
     /// Creates a transport from the process's pipes.
-    pub fn new(reader: R, writer: W, tap: Arc<Tap>) -> Self {
+    pub fn new(reader: R, writer: W, tap: Arc<ListTap>) -> Self {
         let (reader, writer) = (BufReader::new(reader), Arc::new(Mutex::new(Some(writer))));
-        Self { reader, line: Vec::new(), tail: None, writer, tap, pace: Pace::new(), discovery: None }
+        Self {
+            reader,
+            line: Vec::new(),
+            tail: None,
+            writer,
+            tap,
+            pace: ReconnectPace::new(),
+            discovery: None,
+        }
     }
 
     /// Reads to the end of a line. Cancel-safe: it keeps all bytes that it consumes.
-    async fn next(&mut self) -> Option<Line> {
+    async fn next(&mut self) -> Option<ReadLine> {
         loop {
             let bytes = self.reader.fill_buf().await.ok().filter(|bytes| !bytes.is_empty())?;
             let end = bytes.iter().position(|byte| *byte == b'\n');
@@ -70,13 +78,13 @@ impl<R: AsyncRead + Send + Unpin, W> Lines<R, W> {
             let consumed = end.map_or(taken.len(), |end| end + 1);
             self.reader.consume(consumed);
             if end.is_some() {
-                return Some(if self.tail.is_some() { Line::TooLong } else { Line::Whole });
+                return Some(if self.tail.is_some() { ReadLine::TooLong } else { ReadLine::Whole });
             }
         }
     }
 }
 
-impl<R, W> Transport<RoleClient> for Lines<R, W>
+impl<R, W> Transport<RoleClient> for MessageLines<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -107,11 +115,11 @@ where
             let line = self.next().await?;
             self.pace.took();
             let message = match line {
-                Line::Whole => {
+                ReadLine::Whole => {
                     self.tap.observe(&self.line);
                     read(&self.line)
                 }
-                Line::TooLong => {
+                ReadLine::TooLong => {
                     let id = asker(&self.line, &self.tail.take().unwrap_or_default());
                     id.map(|id| unusable(id, fixed!("mcp-message-too-large", most = MESSAGE_BYTES_MAX)))
                 }
@@ -215,7 +223,7 @@ mod tests {
     async fn received(said: &[u8]) -> Vec<String> {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(ours);
-        let mut lines = Lines::new(reader, writer, Arc::default());
+        let mut lines = MessageLines::new(reader, writer, Arc::default());
         let said = said.to_vec();
         let talking = tokio::spawn(async move {
             let (_reader, mut writer) = tokio::io::split(theirs);

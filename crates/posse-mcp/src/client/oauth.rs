@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
-use posse_core::redact::Redactor;
+use posse_core::redact::SecretRedactor;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
-use posse_net::Exception;
+use posse_net::AddressException;
 use posse_runtime::ports::BoxFuture;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig,
@@ -30,8 +30,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::Url;
 
-use self::egress::{Egress, is_here};
-pub use self::sign_in::{Begun, SignIn};
+use self::egress::{OAuthEgress, is_here};
+pub use self::sign_in::{SignIn, SignInStart};
 use super::connection::words;
 
 /// Renewal margin in seconds: a token that expires sooner is renewed before use.
@@ -57,14 +57,14 @@ pub struct OAuth {
     /// Port of the redirect URI; any free port if unset.
     pub redirect_port: Option<u16>,
     /// Client authentication for sign-in as a program, without a person.
-    pub machine: Option<Proof>,
+    pub machine: Option<ClientProof>,
     /// Private addresses that requests may reach.
-    pub exceptions: Vec<Exception>,
+    pub exceptions: Vec<AddressException>,
 }
 
 /// Credential for the client-credentials grant.
 #[derive(Clone)]
-pub enum Proof {
+pub enum ClientProof {
     /// The client secret.
     Secret,
     /// A private key in PEM.
@@ -73,19 +73,19 @@ pub enum Proof {
 
 /// The stored sign-in state of one server.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Record {
+pub struct TokenRecord {
     /// The server's address; the token goes to no other.
     pub server: String,
     /// The challenge of the last refusal: where to sign in, and for which scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub granted: Option<Granted>,
+    pub granted: Option<GrantedToken>,
 }
 
 /// A grant: the tokens that an authorization server issued to this client.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Granted {
+pub struct GrantedToken {
     /// The issuer of the grant; only it may renew the tokens.
     pub issuer: Option<String>,
     pub client_id: String,
@@ -100,9 +100,9 @@ pub struct Granted {
 }
 
 /// Storage for sign-in records, readable by this user alone.
-pub trait Vault: Send + Sync {
-    fn load(&self, key: &str) -> Result<Option<Record>>;
-    fn save(&self, key: &str, record: &Record) -> Result<()>;
+pub trait TokenVault: Send + Sync {
+    fn load(&self, key: &str) -> Result<Option<TokenRecord>>;
+    fn save(&self, key: &str, record: &TokenRecord) -> Result<()>;
     /// Removes the record; returns whether one existed.
     fn remove(&self, key: &str) -> Result<bool>;
     /// Takes the lock for this key, which also excludes other processes. Held during renewal.
@@ -111,7 +111,7 @@ pub trait Vault: Send + Sync {
 
 /// The sign-in state of a server, known without contacting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum LoginStanding {
     /// Not signed in, and the server never asked for it.
     Unasked,
     /// The server asked for a sign-in.
@@ -125,7 +125,7 @@ pub enum Standing {
 
 /// The reason why a server refused access.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Denied {
+pub(super) enum AccessDenied {
     /// A person has to sign in.
     SignIn,
     /// The grant lacks these scopes.
@@ -137,37 +137,37 @@ pub(super) enum Denied {
 }
 
 /// Token manager of one server.
-pub struct Keeper {
+pub struct TokenManager {
     server: Uri,
     key: String,
     oauth: OAuth,
-    vault: Arc<dyn Vault>,
+    vault: Arc<dyn TokenVault>,
     /// Serializes renewals within this process.
     renewing: tokio::sync::Mutex<()>,
     /// Recent refusals.
-    denied: Mutex<Vec<Denied>>,
+    denied: Mutex<Vec<AccessDenied>>,
     /// Redacts tokens and secrets from results.
-    hidden: Mutex<Redactor>,
+    hidden: Mutex<SecretRedactor>,
 }
 
-impl Keeper {
-    pub(super) fn new(server: Uri, key: String, oauth: OAuth, vault: Arc<dyn Vault>) -> Self {
-        let hidden = Mutex::new(Redactor::off().knowing(oauth.client_secret.clone()));
+impl TokenManager {
+    pub(super) fn new(server: Uri, key: String, oauth: OAuth, vault: Arc<dyn TokenVault>) -> Self {
+        let hidden = Mutex::new(SecretRedactor::off().knowing(oauth.client_secret.clone()));
         let (renewing, denied) = (tokio::sync::Mutex::default(), Mutex::default());
         Self { server, key, oauth, vault, renewing, denied, hidden }
     }
 
     /// Returns the sign-in state from the stored record.
-    pub fn standing(&self) -> Result<Standing> {
-        let Some(record) = self.record()? else { return Ok(Standing::Unasked) };
+    pub fn standing(&self) -> Result<LoginStanding> {
+        let Some(record) = self.record()? else { return Ok(LoginStanding::Unasked) };
         Ok(match record.granted {
-            None if record.challenge.is_some() => Standing::Needed,
-            None => Standing::Unasked,
+            None if record.challenge.is_some() => LoginStanding::Needed,
+            None => LoginStanding::Unasked,
             Some(granted) => {
                 let renews = granted.refresh_token.is_some() || self.oauth.machine.is_some();
                 match granted.is_over(now()) && !renews {
-                    true => Standing::Ended,
-                    false => Standing::SignedIn { expires_at: granted.expires_at, renews },
+                    true => LoginStanding::Ended,
+                    false => LoginStanding::SignedIn { expires_at: granted.expires_at, renews },
                 }
             }
         })
@@ -182,7 +182,7 @@ impl Keeper {
 
     /// Returns the token for the next request, renewed if it is about to expire. `None` without a grant; the
     /// server may accept that.
-    pub(super) async fn token(&self) -> Result<Option<String>, Denied> {
+    pub(super) async fn token(&self) -> Result<Option<String>, AccessDenied> {
         match self.granted().map_err(|e| self.failed(&e))? {
             None => Ok(None),
             Some(granted) if !granted.is_over(now() + EARLY_S) => Ok(Some(granted.access_token)),
@@ -196,11 +196,11 @@ impl Keeper {
     /// Handles a refusal: returns another token to retry with, or an error if only a person can help.
     pub(super) async fn refused(
         &self,
-        challenge: &Challenge,
+        challenge: &AuthChallenge,
         said: Option<&str>,
-    ) -> Result<Option<String>, Denied> {
+    ) -> Result<Option<String>, AccessDenied> {
         if !self.is_safe() {
-            return Err(self.deny(Denied::Failed(localized!("mcp-secret-in-the-clear"))));
+            return Err(self.deny(AccessDenied::Failed(localized!("mcp-secret-in-the-clear"))));
         }
         let _alone = self.alone().await?;
         if let Some(token) = self.newer(said)? {
@@ -214,15 +214,15 @@ impl Keeper {
     }
 
     /// Classifies a refusal of the retry.
-    pub(super) fn refused_again(&self, challenge: &Challenge) -> Denied {
+    pub(super) fn refused_again(&self, challenge: &AuthChallenge) -> AccessDenied {
         match challenge.is_about_scopes {
             true => self.lacking(challenge),
-            false => self.deny(Denied::SignIn),
+            false => self.deny(AccessDenied::SignIn),
         }
     }
 
     /// Maps the text of a failure back to the refusal that caused it.
-    pub(super) fn denied(&self, said: &str) -> Option<Denied> {
+    pub(super) fn denied(&self, said: &str) -> Option<AccessDenied> {
         held(&self.denied).iter().find(|denied| said.contains(denied.why().english())).cloned()
     }
 
@@ -231,22 +231,22 @@ impl Keeper {
         held(&self.hidden).redact(&text).into_owned()
     }
 
-    fn lacking(&self, challenge: &Challenge) -> Denied {
+    fn lacking(&self, challenge: &AuthChallenge) -> AccessDenied {
         let wanted = challenge.scopes(&self.url());
         let granted = self.granted().ok().flatten();
         let asked = granted.map(|granted| granted.scopes).unwrap_or_default();
         let text = words(&wanted.join(" "));
         self.deny(match !wanted.is_empty() && wanted.iter().all(|scope| asked.contains(scope)) {
-            true => Denied::Withheld(text),
-            false => Denied::Scopes(text),
+            true => AccessDenied::Withheld(text),
+            false => AccessDenied::Scopes(text),
         })
     }
 
-    fn failed(&self, error: &Error) -> Denied {
-        self.deny(Denied::Failed(error.message().clone()))
+    fn failed(&self, error: &Error) -> AccessDenied {
+        self.deny(AccessDenied::Failed(error.message().clone()))
     }
 
-    fn deny(&self, denied: Denied) -> Denied {
+    fn deny(&self, denied: AccessDenied) -> AccessDenied {
         let mut all = held(&self.denied);
         if !all.contains(&denied) {
             let superfluous = (all.len() + 1).saturating_sub(DENIALS_MAX);
@@ -257,7 +257,7 @@ impl Keeper {
     }
 
     /// Takes the locks that exclude other renewals, in this process and in others.
-    async fn alone(&self) -> Result<(tokio::sync::MutexGuard<'_, ()>, Box<dyn Send>), Denied> {
+    async fn alone(&self) -> Result<(tokio::sync::MutexGuard<'_, ()>, Box<dyn Send>), AccessDenied> {
         let one = self.renewing.lock().await;
         let lock = self.vault.lock(&self.key).await.map_err(|e| self.failed(&e))?;
         Ok((one, lock))
@@ -265,15 +265,15 @@ impl Keeper {
 
     /// Returns the stored token if it differs from `than` and has not expired: another task or process
     /// renewed it.
-    fn newer(&self, than: Option<&str>) -> Result<Option<String>, Denied> {
+    fn newer(&self, than: Option<&str>) -> Result<Option<String>, AccessDenied> {
         let granted = self.granted().map_err(|e| self.failed(&e))?;
         let is_newer =
-            |granted: &Granted| Some(granted.access_token.as_str()) != than && !granted.is_over(now());
+            |granted: &GrantedToken| Some(granted.access_token.as_str()) != than && !granted.is_over(now());
         Ok(granted.filter(is_newer).map(|granted| granted.access_token))
     }
 
     /// Returns a token other than the refused one: one that was renewed concurrently, or a fresh one.
-    async fn renewed(&self, refused: Option<&str>) -> Result<Option<String>, Denied> {
+    async fn renewed(&self, refused: Option<&str>) -> Result<Option<String>, AccessDenied> {
         if let Some(token) = self.newer(refused)? {
             return Ok(Some(token));
         }
@@ -281,7 +281,7 @@ impl Keeper {
         let renewed = match (&self.oauth.machine, granted) {
             (Some(proof), _) => machine::granted(self, proof).await,
             (None, Some(granted)) if granted.refresh_token.is_some() => self.refreshed(granted).await,
-            (None, _) => Err(Denied::SignIn),
+            (None, _) => Err(AccessDenied::SignIn),
         };
         let renewed = renewed.map_err(|denied| self.deny(denied))?;
         let token = renewed.access_token.clone();
@@ -289,13 +289,13 @@ impl Keeper {
         Ok(Some(token))
     }
 
-    async fn refreshed(&self, before: Granted) -> Result<Granted, Denied> {
+    async fn refreshed(&self, before: GrantedToken) -> Result<GrantedToken, AccessDenied> {
         let mut manager = self.manager().await?;
         let resolved = manager.resolve_metadata().await.map_err(unrenewed)?;
         if resolved.metadata.issuer != before.issuer {
             // Another issuer answers for this server now. It must not receive the refresh token of the old
             // one.
-            return Err(Denied::SignIn);
+            return Err(AccessDenied::SignIn);
         }
         manager.set_metadata(resolved.metadata);
         let mut client = OAuthClientConfig::new(before.client_id.clone(), self.server.to_string());
@@ -305,31 +305,31 @@ impl Keeper {
         }
         manager.configure_client(client).map_err(unrenewed)?;
         let store = InMemoryCredentialStore::new();
-        let response = before.response().ok_or(Denied::SignIn)?;
+        let response = before.response().ok_or(AccessDenied::SignIn)?;
         let (id, scopes) = (before.client_id.clone(), before.scopes.clone());
         let stored = StoredCredentials::new(id, Some(response), scopes, None);
         store.save(stored).await.map_err(unrenewed)?;
         manager.set_credential_store(store);
         let response = manager.refresh_token().await.map_err(unrenewed)?;
         let received = serde_json::to_value(response).unwrap_or_default();
-        before.followed_by(&received, now()).ok_or(Denied::SignIn)
+        before.followed_by(&received, now()).ok_or(AccessDenied::SignIn)
     }
 
-    async fn manager(&self) -> Result<AuthorizationManager, Denied> {
-        let egress = Arc::new(Egress::new(&self.server, &self.oauth.exceptions));
+    async fn manager(&self) -> Result<AuthorizationManager, AccessDenied> {
+        let egress = Arc::new(OAuthEgress::new(&self.server, &self.oauth.exceptions));
         let made = AuthorizationManager::new_with_oauth_http_client(self.server.to_string(), egress).await;
-        made.map_err(|error| Denied::Failed(words(&error.to_string()).into()))
+        made.map_err(|error| AccessDenied::Failed(words(&error.to_string()).into()))
     }
 
     /// Loads the record. Ignores one that belongs to another address.
-    fn record(&self) -> Result<Option<Record>> {
+    fn record(&self) -> Result<Option<TokenRecord>> {
         Ok(self.vault.load(&self.key)?.filter(|record| record.server == self.server.to_string()))
     }
 
-    fn granted(&self) -> Result<Option<Granted>> {
+    fn granted(&self) -> Result<Option<GrantedToken>> {
         let granted = self.record()?.and_then(|record| record.granted);
         // Ignore a grant that was issued to another client or by an issuer that is no longer configured.
-        let fits = |granted: &Granted| {
+        let fits = |granted: &GrantedToken| {
             let is_client = self.oauth.client_id.as_ref().is_none_or(|id| *id == granted.client_id);
             is_client
                 && self.oauth.issuer.as_ref().is_none_or(|issuer| granted.issuer.as_ref() == Some(issuer))
@@ -341,26 +341,26 @@ impl Keeper {
         Ok(granted)
     }
 
-    fn grant(&self, granted: Granted) -> Result<()> {
+    fn grant(&self, granted: GrantedToken) -> Result<()> {
         self.know(&granted);
         let (server, challenge) = (self.server.to_string(), None);
-        self.vault.save(&self.key, &Record { server, challenge, granted: Some(granted) })?;
+        self.vault.save(&self.key, &TokenRecord { server, challenge, granted: Some(granted) })?;
         held(&self.denied).clear();
         Ok(())
     }
 
     /// Stores the challenge until a person signs in.
-    fn keep(&self, challenge: &Challenge) -> Result<()> {
+    fn keep(&self, challenge: &AuthChallenge) -> Result<()> {
         let before = self.record()?;
         if before.as_ref().is_some_and(|record| record.challenge.as_ref() == Some(&challenge.text)) {
             return Ok(());
         }
         let granted = before.and_then(|record| record.granted);
         let (server, challenge) = (self.server.to_string(), Some(challenge.text.clone()));
-        self.vault.save(&self.key, &Record { server, challenge, granted })
+        self.vault.save(&self.key, &TokenRecord { server, challenge, granted })
     }
 
-    fn know(&self, granted: &Granted) {
+    fn know(&self, granted: &GrantedToken) {
         let mut hidden = held(&self.hidden);
         *hidden = hidden.clone().knowing(granted.secrets());
     }
@@ -375,7 +375,7 @@ impl Keeper {
     }
 }
 
-impl Granted {
+impl GrantedToken {
     fn is_over(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
@@ -412,12 +412,12 @@ impl Granted {
 }
 
 /// The challenge that a server sends with a refusal.
-pub(super) struct Challenge {
+pub(super) struct AuthChallenge {
     text: String,
     is_about_scopes: bool,
 }
 
-impl Challenge {
+impl AuthChallenge {
     /// Parses a refusal; `None` if signing in could not change it.
     pub fn of(status: u16, text: Option<&str>) -> Option<Self> {
         let text = prefix(text.unwrap_or_default(), CHALLENGE_BYTES_MAX).to_owned();
@@ -432,14 +432,14 @@ impl Challenge {
 }
 
 /// Maps a failed refresh: a sign-in is needed if the refusal is final.
-fn unrenewed(error: AuthError) -> Denied {
+fn unrenewed(error: AuthError) -> AccessDenied {
     match error {
-        AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => Denied::SignIn,
-        other => Denied::Failed(words(&posse_net::causes(&other)).into()),
+        AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => AccessDenied::SignIn,
+        other => AccessDenied::Failed(words(&posse_net::causes(&other)).into()),
     }
 }
 
-impl Denied {
+impl AccessDenied {
     /// Returns one sentence for people and for the model.
     pub fn why(&self) -> LocalizedText {
         match self {

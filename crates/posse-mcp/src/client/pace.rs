@@ -10,12 +10,12 @@ const PER_SECOND: u32 = 200;
 
 /// A token bucket.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct ReconnectPace {
     left: u32,
     since: Instant,
 }
 
-impl Pace {
+impl ReconnectPace {
     /// Creates a full bucket.
     pub fn new() -> Self {
         Self { left: AT_ONCE, since: Instant::now() }
@@ -50,7 +50,7 @@ mod tests {
     // T42 Seen to fail without the wait.
     #[tokio::test(start_paused = true)]
     async fn whoever_talks_without_pause_is_listened_to_a_few_hundred_times_a_second() {
-        let (mut pace, begun) = (Pace::new(), Instant::now());
+        let (mut pace, begun) = (ReconnectPace::new(), Instant::now());
         for _ in 0..AT_ONCE + 10 * PER_SECOND {
             pace.wait().await;
             pace.took();

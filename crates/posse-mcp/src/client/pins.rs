@@ -8,7 +8,7 @@ use super::definition::{Definitions, hash};
 
 /// The definitions of a server, stored between sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub struct ToolPins {
     /// The accepted definitions; only these may be called.
     pub accepted: Definitions,
     /// The latest definitions, if they differ from the accepted ones.
@@ -18,27 +18,27 @@ pub struct Known {
 
 /// Storage for pinned definitions. An unreadable record is an error, never `None`: a server without a record
 /// is trusted on first use.
-pub trait Memory: Send + Sync {
-    fn load(&self, key: &str) -> Result<Option<Known>>;
-    fn save(&self, key: &str, known: &Known) -> Result<()>;
+pub trait PinStore: Send + Sync {
+    fn load(&self, key: &str) -> Result<Option<ToolPins>>;
+    fn save(&self, key: &str, known: &ToolPins) -> Result<()>;
 }
 
 /// A difference between a server's tools and the accepted ones.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
+pub struct PinDifference {
     pub tool: String,
-    pub kind: Kind,
+    pub kind: DifferenceKind,
 }
 
 /// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DifferenceKind {
     New,
     Changed,
     Gone,
 }
 
-impl Known {
+impl ToolPins {
     /// Accepts the first definitions of a server.
     pub fn first(definitions: Definitions) -> Self {
         Self { accepted: definitions, waiting: None }
@@ -51,7 +51,7 @@ impl Known {
     }
 
     /// Lists the differences that wait for a person.
-    pub fn differences(&self) -> Vec<Difference> {
+    pub fn differences(&self) -> Vec<PinDifference> {
         self.waiting.as_ref().map(|now| differences(&self.accepted, now)).unwrap_or_default()
     }
 
@@ -61,14 +61,15 @@ impl Known {
     }
 }
 
-fn differences(accepted: &Definitions, now: &Definitions) -> Vec<Difference> {
-    let gone = accepted.keys().filter(|tool| !now.contains_key(*tool)).map(|tool| (tool, Kind::Gone));
+fn differences(accepted: &Definitions, now: &Definitions) -> Vec<PinDifference> {
+    let gone =
+        accepted.keys().filter(|tool| !now.contains_key(*tool)).map(|tool| (tool, DifferenceKind::Gone));
     let others = now.iter().filter_map(|(tool, raw)| match accepted.get(tool) {
-        None => Some((tool, Kind::New)),
-        Some(known) if hash(known) != hash(raw) => Some((tool, Kind::Changed)),
+        None => Some((tool, DifferenceKind::New)),
+        Some(known) if hash(known) != hash(raw) => Some((tool, DifferenceKind::Changed)),
         Some(_) => None,
     });
-    gone.chain(others).map(|(tool, kind)| Difference { tool: tool.clone(), kind }).collect()
+    gone.chain(others).map(|(tool, kind)| PinDifference { tool: tool.clone(), kind }).collect()
 }
 
 #[cfg(test)]
@@ -81,11 +82,13 @@ mod tests {
         let told = |tools: &[(&str, u32)]| -> Definitions {
             tools.iter().map(|(name, n)| ((*name).to_owned(), json!({"name": name, "n": n}))).collect()
         };
-        let known = Known::first(told(&[("a", 1), ("b", 1), ("c", 1)]));
+        let known = ToolPins::first(told(&[("a", 1), ("b", 1), ("c", 1)]));
         assert_eq!(known.told(&known.accepted), known);
         let later = known.told(&told(&[("a", 1), ("b", 2), ("d", 1)]));
-        let found: Vec<(String, Kind)> = later.differences().into_iter().map(|d| (d.tool, d.kind)).collect();
-        let expected = [("c", Kind::Gone), ("b", Kind::Changed), ("d", Kind::New)];
+        let found: Vec<(String, DifferenceKind)> =
+            later.differences().into_iter().map(|d| (d.tool, d.kind)).collect();
+        let expected =
+            [("c", DifferenceKind::Gone), ("b", DifferenceKind::Changed), ("d", DifferenceKind::New)];
         assert_eq!(found, expected.map(|(tool, kind)| (tool.to_owned(), kind)));
         assert_eq!(later.accepted, known.accepted, "nothing is accepted by being said");
         let accepted = later.accept();

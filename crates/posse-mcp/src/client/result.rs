@@ -5,10 +5,10 @@ use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-use super::connection::Asked;
+use super::connection::AskedParty;
 
 /// Renders the result in at most `bytes_max` bytes.
-pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) -> ToolOutput {
+pub(super) fn output(result: &CallToolResult, asked: AskedParty, bytes_max: usize) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(part).collect();
     if parts.is_empty()
         && let Some(value) = &result.structured_content
@@ -19,7 +19,7 @@ pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) ->
         parts.push(fixed!("mcp-answer-empty"));
     }
     // Otherwise the model would assume that a person made the choice.
-    if asked == Asked::Person {
+    if asked == AskedParty::Person {
         parts.insert(0, fixed!("mcp-asked-in-vain"));
     }
     let text = parts.join("\n");
@@ -54,7 +54,7 @@ mod tests {
 
     #[track_caller]
     fn shown(result: serde_json::Value, bytes_max: usize) -> ToolOutput {
-        output(&serde_json::from_value(result).unwrap(), Asked::Nobody, bytes_max)
+        output(&serde_json::from_value(result).unwrap(), AskedParty::Nobody, bytes_max)
     }
 
     #[test]

@@ -11,13 +11,13 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::connection::{Called, Connection, too_long, with_words};
+use super::connection::{CallResult, ServerConnection, too_long, with_words};
 use super::definition::{Definitions, hash, offered, shown};
-use super::oauth::{Denied, Keeper, OAuth, Vault};
-use super::pins::{Kind, Known, Memory};
+use super::oauth::{AccessDenied, OAuth, TokenManager, TokenVault};
+use super::pins::{DifferenceKind, PinStore, ToolPins};
 use super::result;
 use super::tool::ServerTool;
-use super::{Endpoint, Remote, ServerConfig, Starter};
+use super::{ProgramStarter, RemoteServer, ServerConfig, ServerEndpoint};
 
 /// Maximum failures per session before the server is given up.
 const FAILURES_MAX: u32 = 5;
@@ -27,49 +27,53 @@ const PAUSE: Duration = Duration::from_millis(500);
 const STEADY: Duration = Duration::from_secs(600);
 
 /// A server of a session.
-pub struct Server {
+pub struct McpClient {
     config: ServerConfig,
-    starter: Arc<dyn Starter>,
-    memory: Arc<dyn Memory>,
+    starter: Arc<dyn ProgramStarter>,
+    memory: Arc<dyn PinStore>,
     /// Token manager; `None` for a local server or one with a configured token.
-    keeper: Option<Arc<Keeper>>,
+    keeper: Option<Arc<TokenManager>>,
     /// Held during a start, so that concurrent calls start the server once.
-    state: Mutex<State>,
+    state: Mutex<ClientState>,
     remarks: StdMutex<Vec<LocalizedText>>,
 }
 
 #[derive(Default)]
-struct State {
-    up: Option<Up>,
+struct ClientState {
+    up: Option<ConnectedServer>,
     failures: u32,
     not_before: Option<Instant>,
     is_over: bool,
 }
 
-struct Up {
-    connection: Arc<Connection>,
+struct ConnectedServer {
+    connection: Arc<ServerConnection>,
     /// The server's current tool definitions.
     definitions: Arc<Definitions>,
     since: Instant,
 }
 
-impl Server {
+impl McpClient {
     /// Creates a server without sign-in.
-    pub fn new(config: ServerConfig, starter: Arc<dyn Starter>, memory: Arc<dyn Memory>) -> Arc<Self> {
+    pub fn new(
+        config: ServerConfig,
+        starter: Arc<dyn ProgramStarter>,
+        memory: Arc<dyn PinStore>,
+    ) -> Arc<Self> {
         Self::with_vault(config, starter, memory, None)
     }
 
     /// Creates a server; with a vault, its configuration may allow sign-in.
     pub fn with_vault(
         config: ServerConfig,
-        starter: Arc<dyn Starter>,
-        memory: Arc<dyn Memory>,
-        vault: Option<Arc<dyn Vault>>,
+        starter: Arc<dyn ProgramStarter>,
+        memory: Arc<dyn PinStore>,
+        vault: Option<Arc<dyn TokenVault>>,
     ) -> Arc<Self> {
         let (state, remarks) = (Mutex::default(), StdMutex::default());
         let keeper = match (&config.endpoint, vault) {
-            (Endpoint::Http(Remote { url, oauth: Some(oauth), .. }), Some(vault)) => {
-                Some(Arc::new(Keeper::new(url.clone(), config.key(), OAuth::clone(oauth), vault)))
+            (ServerEndpoint::Http(RemoteServer { url, oauth: Some(oauth), .. }), Some(vault)) => {
+                Some(Arc::new(TokenManager::new(url.clone(), config.key(), OAuth::clone(oauth), vault)))
             }
             _ => None,
         };
@@ -82,12 +86,12 @@ impl Server {
     }
 
     /// Returns the token manager, if the server supports sign-in.
-    pub fn keeper(&self) -> Option<&Arc<Keeper>> {
+    pub fn keeper(&self) -> Option<&Arc<TokenManager>> {
         self.keeper.as_ref()
     }
 
     /// Loads the stored definitions without starting the server.
-    pub fn known(&self) -> Result<Option<Known>> {
+    pub fn known(&self) -> Result<Option<ToolPins>> {
         self.memory.load(&self.config.key())
     }
 
@@ -106,13 +110,13 @@ impl Server {
     }
 
     /// Lists the tools now and stores the differences.
-    pub async fn look(&self) -> Result<Known> {
+    pub async fn look(&self) -> Result<ToolPins> {
         self.connected().await.map_err(|why| self.unavailable(why))?;
         Ok(self.known()?.unwrap_or_default())
     }
 
     /// Accepts the waiting definitions.
-    pub fn accept(&self, known: Known) -> Result<()> {
+    pub fn accept(&self, known: ToolPins) -> Result<()> {
         self.memory.save(&self.config.key(), &known.accept())
     }
 
@@ -130,7 +134,7 @@ impl Server {
         }
     }
 
-    fn tools_of(self: &Arc<Self>, known: &Known) -> Vec<Arc<dyn Tool>> {
+    fn tools_of(self: &Arc<Self>, known: &ToolPins) -> Vec<Arc<dyn Tool>> {
         let (tools, problems) = offered(&self.config.name, &known.accepted, self.config.annotations);
         for problem in problems {
             self.note(localized!("mcp-remark", server = self.config.name, text = problem));
@@ -169,13 +173,13 @@ impl Server {
             Err(why) => return self.error(why),
         };
         match connection.call(tool, arguments, input.idempotency_key, over(true)).await {
-            Called::Answered(result, asked) => {
+            CallResult::Answered(result, asked) => {
                 self.seen(result::output(&result, asked, input.context.output_bytes_max))
             }
-            Called::Failed(why) => self.error(why),
+            CallResult::Failed(why) => self.error(why),
             // A refused request had no effect, so the call is not in doubt.
-            Called::Lost(why) if self.denied(&why).is_some() => self.error(why),
-            Called::Lost(why) => ToolOutput::cut_off(self.error(why).text),
+            CallResult::Lost(why) if self.denied(&why).is_some() => self.error(why),
+            CallResult::Lost(why) => ToolOutput::cut_off(self.error(why).text),
         }
     }
 
@@ -187,12 +191,12 @@ impl Server {
         }
     }
 
-    fn denied(&self, why: &LocalizedText) -> Option<Denied> {
+    fn denied(&self, why: &LocalizedText) -> Option<AccessDenied> {
         self.keeper.as_ref()?.denied(why.english())
     }
 
     /// Returns a connection if the tool's current definition matches the pinned hash.
-    async fn ready(&self, tool: &str, pinned: &str) -> Result<Arc<Connection>, LocalizedText> {
+    async fn ready(&self, tool: &str, pinned: &str) -> Result<Arc<ServerConnection>, LocalizedText> {
         let (connection, definitions) = self.connected().await?;
         match definitions.get(tool) {
             Some(raw) if hash(raw) == pinned => Ok(connection),
@@ -201,7 +205,7 @@ impl Server {
         }
     }
 
-    async fn connected(&self) -> Result<(Arc<Connection>, Arc<Definitions>), LocalizedText> {
+    async fn connected(&self) -> Result<(Arc<ServerConnection>, Arc<Definitions>), LocalizedText> {
         let mut state = self.state.lock().await;
         if state.is_over {
             return Err(localized!("mcp-session-over"));
@@ -246,20 +250,25 @@ impl Server {
         }
     }
 
-    async fn start(&self) -> Result<Up, LocalizedText> {
+    async fn start(&self) -> Result<ConnectedServer, LocalizedText> {
         let until = Instant::now() + self.config.startup;
-        let connection = Connection::open(&self.config, &*self.starter, self.keeper.clone(), until).await?;
+        let connection =
+            ServerConnection::open(&self.config, &*self.starter, self.keeper.clone(), until).await?;
         match self.listed(&connection, until).await {
             Ok(definitions) => {
                 let (connection, definitions) = (Arc::new(connection), Arc::new(definitions));
-                Ok(Up { connection, definitions, since: Instant::now() })
+                Ok(ConnectedServer { connection, definitions, since: Instant::now() })
             }
             Err(why) => Err(with_words(why, connection.close().await)),
         }
     }
 
     /// Lists the tools and compares them with the accepted ones.
-    async fn listed(&self, connection: &Connection, until: Instant) -> Result<Definitions, LocalizedText> {
+    async fn listed(
+        &self,
+        connection: &ServerConnection,
+        until: Instant,
+    ) -> Result<Definitions, LocalizedText> {
         let listing = timeout_at(until, connection.list()).await;
         let (now, problems) = listing.unwrap_or_else(|_| Err(too_long(self.config.startup)))?;
         for problem in problems {
@@ -274,7 +283,7 @@ impl Server {
         let before = self.known()?;
         let known = match &before {
             Some(before) => before.told(now),
-            None => Known::first(now.clone()),
+            None => ToolPins::first(now.clone()),
         };
         if before.as_ref() != Some(&known) {
             self.memory.save(&self.config.key(), &known)?;
@@ -282,9 +291,9 @@ impl Server {
         for difference in known.differences() {
             let (tool, server) = (shown(&difference.tool), &self.config.name);
             self.note(match difference.kind {
-                Kind::New => localized!("mcp-tool-new-remark", tool, server),
-                Kind::Changed => localized!("mcp-tool-changed-remark", tool, server),
-                Kind::Gone => localized!("mcp-tool-gone-remark", tool, server),
+                DifferenceKind::New => localized!("mcp-tool-new-remark", tool, server),
+                DifferenceKind::Changed => localized!("mcp-tool-changed-remark", tool, server),
+                DifferenceKind::Gone => localized!("mcp-tool-gone-remark", tool, server),
             });
         }
         Ok(())
@@ -321,7 +330,7 @@ impl Server {
     }
 }
 
-impl State {
+impl ClientState {
     fn failed(&mut self) {
         let was_steady = self.up.take().is_some_and(|up| up.since.elapsed() > STEADY);
         self.failures = if was_steady { 1 } else { self.failures + 1 };

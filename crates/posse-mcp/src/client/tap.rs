@@ -7,9 +7,9 @@ use serde_json::Value;
 
 /// A recorder that is active while the tool list is read.
 #[derive(Debug, Default)]
-pub(super) struct Tap(Mutex<Option<Vec<Value>>>);
+pub(super) struct ListTap(Mutex<Option<Vec<Value>>>);
 
-impl Tap {
+impl ListTap {
     /// Starts recording.
     pub fn open(&self) {
         *self.kept() = Some(Vec::new());

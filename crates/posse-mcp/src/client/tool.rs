@@ -5,18 +5,18 @@ use std::sync::Arc;
 use posse_core::tool::ToolSpec;
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 
-use super::definition::Offered;
-use super::server::Server;
+use super::definition::OfferedTool;
+use super::server::McpClient;
 
 /// A tool of an MCP server.
 pub(super) struct ServerTool {
-    server: Arc<Server>,
-    tool: Offered,
+    server: Arc<McpClient>,
+    tool: OfferedTool,
 }
 
 impl ServerTool {
     /// Creates a tool that calls through this server.
-    pub fn new(server: Arc<Server>, tool: Offered) -> Self {
+    pub fn new(server: Arc<McpClient>, tool: OfferedTool) -> Self {
         Self { server, tool }
     }
 }

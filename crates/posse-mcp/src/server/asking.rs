@@ -6,11 +6,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::approval::{Answer, By, Parked, Scope, Verdict, described};
+use posse_core::approval::{
+    ApprovalAnswer, ApprovalScope, ApprovalVerdict, DecidedBy, ParkedCall, described,
+};
 use posse_core::text::head_and_tail;
 use posse_messages::localized;
 use posse_runtime::context::now_ms;
-use posse_runtime::session::{Hosted, HostedTask};
+use posse_runtime::session::{HostSession, HostedTask};
 use rmcp::RoleServer;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use rmcp::service::{ElicitationMode, Peer};
@@ -23,16 +25,16 @@ const SHOWN_BYTES_MAX: usize = 4_000;
 
 /// Questions already asked; a declined question is not asked again.
 #[derive(Default)]
-pub struct Asked(HashSet<String>);
+pub struct AskedQuestions(HashSet<String>);
 
 /// Returns whether the host supports form elicitation.
 pub fn can_ask(peer: &Peer<RoleServer>) -> bool {
     peer.supported_elicitation_modes().contains(&ElicitationMode::Form)
 }
 
-impl Asked {
+impl AskedQuestions {
     /// Asks every open question in a task of its own.
-    pub async fn ask(&mut self, peer: &Peer<RoleServer>, hosted: &Arc<Hosted>, tasks: &[HostedTask]) {
+    pub async fn ask(&mut self, peer: &Peer<RoleServer>, hosted: &Arc<HostSession>, tasks: &[HostedTask]) {
         for task in tasks.iter().filter(|task| task.status["question"].is_object()) {
             let question = &task.status["question"];
             if self.0.insert(format!("{}/{}", task.id, question["id"])) {
@@ -55,7 +57,7 @@ impl Asked {
     }
 }
 
-async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, question: Value) {
+async fn question_of(peer: Peer<RoleServer>, hosted: Arc<HostSession>, task: String, question: Value) {
     let options = question["options"].as_array().filter(|options| !options.is_empty());
     let mut answer = json!({ "type": "string", "title": localized!("mcp-your-answer").to_string() });
     if let Some(options) = options {
@@ -77,7 +79,7 @@ async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, 
 }
 
 /// Asks for an approval. Only an explicit yes or no counts; a cancellation decides nothing.
-async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
+async fn approval(peer: Peer<RoleServer>, hosted: Arc<HostSession>, parked: ParkedCall) {
     let message = described(&parked).join("\n");
     // A person must see the whole request to approve it; `posse approvals` shows long ones page by page.
     if message.len() > SHOWN_BYTES_MAX {
@@ -88,12 +90,15 @@ async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
         json!({ "type": "string", "enum": choices, "title": localized!("mcp-your-decision").to_string() });
     let Some(given) = elicit(&peer, message, "decision", decision).await else { return };
     let (verdict, scope) = match given.as_str() {
-        Some("allow once") => (Verdict::Approve, Scope::Once),
-        Some("allow in this task") => (Verdict::Approve, Scope::Task),
-        Some("deny") => (Verdict::Deny, Scope::Once),
+        Some("allow once") => (ApprovalVerdict::Approve, ApprovalScope::Once),
+        Some("allow in this task") => (ApprovalVerdict::Approve, ApprovalScope::Task),
+        Some("deny") => (ApprovalVerdict::Deny, ApprovalScope::Once),
         Some(_) | None => return,
     };
-    let answer = Answer { scope, ..Answer::new(verdict, By::Person("host".to_owned()), now_ms()) };
+    let answer = ApprovalAnswer {
+        scope,
+        ..ApprovalAnswer::new(verdict, DecidedBy::Person("host".to_owned()), now_ms())
+    };
     // Another answer may have come first.
     let _ = hosted.answer_approval(&parked, answer).await;
 }

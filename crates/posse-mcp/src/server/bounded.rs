@@ -6,7 +6,7 @@ use std::time::Duration;
 use posse_core::arguments::ArgumentReader;
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
-use posse_runtime::session::{Hosted, wire_error};
+use posse_runtime::session::{HostSession, wire_error};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ProgressNotificationParam, ProgressToken};
 use rmcp::service::Peer;
@@ -14,27 +14,27 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::tools::Offer;
+use super::tools::HostTool;
 
 /// The shortest life that a host gives a call is 60 seconds, whatever progress is reported.
 pub const CALL_MAX: Duration = Duration::from_secs(45);
 /// Hosts that count the time since the last progress are content with this.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// How long a call that was told to end may take to say so.
+/// Time for a cancelled call to answer.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Who wants to hear how far it is.
-pub struct Listener {
+/// Receiver of progress notifications.
+pub struct ProgressListener {
     pub peer: Peer<RoleServer>,
     pub token: ProgressToken,
 }
 
-pub struct Call {
-    pub offer: Offer,
+pub struct BoundedCall {
+    pub offer: HostTool,
     pub arguments: JsonObject,
-    /// Of this call alone; the same if it is made again.
+    /// Identity of this call; the same if it is sent again.
     pub key: String,
-    pub listener: Option<Listener>,
+    pub listener: Option<ProgressListener>,
     /// The host does not want the answer any more.
     pub cancelled: CancellationToken,
     /// This process is about to end.
@@ -44,8 +44,8 @@ pub struct Call {
 }
 
 /// Makes the call. It goes on by itself when nobody waits for its answer any more.
-pub async fn answer(hosted: &Arc<Hosted>, call: Call) -> CallToolResult {
-    let Call { offer, arguments, key, listener, cancelled, leaving, began } = call;
+pub async fn answer(hosted: &Arc<HostSession>, call: BoundedCall) -> CallToolResult {
+    let BoundedCall { offer, arguments, key, listener, cancelled, leaving, began } = call;
     let cancel = CancellationToken::new();
     let mut under_way = {
         let (hosted, key, cancel) = (hosted.clone(), key.clone(), cancel.clone());
@@ -81,8 +81,8 @@ pub async fn answer(hosted: &Arc<Hosted>, call: Call) -> CallToolResult {
     }
 }
 
-impl Listener {
-    async fn tell(&self, hosted: &Hosted, began: Instant) {
+impl ProgressListener {
+    async fn tell(&self, hosted: &HostSession, began: Instant) {
         let tasks = hosted.tasks().await.unwrap_or_default();
         let at_work = tasks.iter().filter(|task| task.status["status"] == "running");
         let lines: Vec<String> = at_work
@@ -106,8 +106,8 @@ impl Listener {
 }
 
 pub async fn perform(
-    hosted: &Hosted,
-    offer: Offer,
+    hosted: &HostSession,
+    offer: HostTool,
     arguments: JsonObject,
     key: &str,
     cancel: CancellationToken,
@@ -118,19 +118,19 @@ pub async fn perform(
         return ToolOutput::mistake(wire_error(&e).to_string());
     }
     match offer {
-        Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => {
+        HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent => {
             let arguments = Value::Object(arguments).to_string();
             hosted.call(offer.session_tool(), &arguments, key, cancel).await
         }
-        Offer::Wait => one(wait_for(arguments)).await,
-        Offer::Result => {
+        HostTool::Wait => one(wait_for(arguments)).await,
+        HostTool::Result => {
             let text = one(with_action("result", arguments.clone())).await;
             let Some(id) = arguments.get("task_id").filter(|_| !text.is_error) else { return text };
             let status = one(json!({ "action": "wait", "task_ids": [id], "timeout_ms": 0 })).await;
             let finished = parsed(&status.text)["finished"][0].take();
             merged(finished, parsed(&text.text))
         }
-        Offer::List => {
+        HostTool::List => {
             let wanted = arguments.get("what").filter(|wanted| !wanted.is_null());
             let wants = |what: &str| wanted.is_none_or(|wanted| wanted == what);
             let mut both = Value::Object(Map::new());

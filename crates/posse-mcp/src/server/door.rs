@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use posse_core::tool::ToolSpec;
 use posse_messages::fixed;
-use posse_runtime::ports::Agents;
-use posse_runtime::session::Hosted;
+use posse_runtime::ports::AgentLookup;
+use posse_runtime::session::HostSession;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
     CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
@@ -30,32 +30,32 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::{Asked, can_ask};
-use super::bounded::{self, Call, Listener};
-use super::entrance::Entrance;
-use super::resources::{self, Address, Transcripts};
-use super::sampling::Hosts;
-use super::tools::{Offer, TaskReach};
-use super::watch::{Changes, LOOK, Seen};
+use super::asking::{AskedQuestions, can_ask};
+use super::bounded::{self, BoundedCall, ProgressListener};
+use super::entrance::SessionSlot;
+use super::resources::{self, ResourceAddress, TranscriptSource};
+use super::sampling::ConnectedHosts;
+use super::tools::{HostTool, TaskReach};
+use super::watch::{LOOK, ResourceChanges, SeenResources};
 use super::{prompts, tasks};
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 /// With the names of the agents; some hosts cut what is longer.
 const INSTRUCTIONS_CHARS_MAX: usize = 2_000;
 
-/// How long anything that needs the session waits for it to open. Nobody is greeted later for that.
+/// Longest wait for the session to open. The greeting does not wait for it.
 const OPENING_MAX: Duration = Duration::from_secs(15);
 
-/// What a door is made of.
-pub struct Serving {
-    pub entrance: Entrance,
-    /// What the session says about the tools that a host may call.
+/// Everything a server is built from.
+pub struct ServerParts {
+    pub entrance: SessionSlot,
+    /// Descriptions of the tools that a host may call.
     pub specs: Vec<ToolSpec>,
-    pub agents: Arc<dyn Agents>,
-    pub transcripts: Arc<dyn Transcripts>,
-    /// Whose models tasks may be given.
-    pub hosts: Arc<Hosts>,
-    pub offers: Vec<Offer>,
+    pub agents: Arc<dyn AgentLookup>,
+    pub transcripts: Arc<dyn TranscriptSource>,
+    /// Hosts whose models tasks may use.
+    pub hosts: Arc<ConnectedHosts>,
+    pub offers: Vec<HostTool>,
     /// Effects that hosts are told of in the annotations of tools.
     pub reach: TaskReach,
     /// Makes the keys of calls differ from those of all other processes.
@@ -67,16 +67,16 @@ pub struct Serving {
 
 /// One connection. All of a process are in the same session; copies are the same connection.
 #[derive(Clone)]
-pub struct Door {
-    inside: Arc<Inside>,
+pub struct McpServer {
+    inside: Arc<ServerState>,
     /// Tells connections of this process apart.
     connection: u64,
-    wishes: Arc<Mutex<Wishes>>,
+    wishes: Arc<Mutex<NotificationWishes>>,
 }
 
-/// What this connection wants to be told.
+/// Notifications this connection asked for.
 #[derive(Default)]
-struct Wishes {
+struct NotificationWishes {
     subscribed: HashSet<String>,
     level: Option<LoggingLevel>,
     /// It is being told.
@@ -90,19 +90,19 @@ const REQUEST_ID_BYTES_MAX: usize = 200;
 /// Addresses that one connection may watch; more than a person looks at.
 const SUBSCRIBED_MAX: usize = 1_000;
 
-struct Inside {
-    serving: Serving,
-    tools: Vec<(Offer, Tool)>,
+struct ServerState {
+    serving: ServerParts,
+    tools: Vec<(HostTool, Tool)>,
     connections: AtomicU64,
 }
 
-impl Door {
-    pub fn new(serving: Serving) -> Self {
+impl McpServer {
+    pub fn new(serving: ServerParts) -> Self {
         let spec =
-            |offer: Offer| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
-        let offered = |offer: &Offer| Some((*offer, offer.describe(spec(*offer)?, serving.reach)));
+            |offer: HostTool| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
+        let offered = |offer: &HostTool| Some((*offer, offer.describe(spec(*offer)?, serving.reach)));
         let tools = serving.offers.iter().filter_map(offered).collect();
-        let inside = Arc::new(Inside { serving, tools, connections: AtomicU64::new(1) });
+        let inside = Arc::new(ServerState { serving, tools, connections: AtomicU64::new(1) });
         Self { inside, connection: 0, wishes: Arc::default() }
     }
 
@@ -112,7 +112,7 @@ impl Door {
         Self { inside: self.inside.clone(), connection, wishes: Arc::default() }
     }
 
-    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+    fn wishes(&self) -> MutexGuard<'_, NotificationWishes> {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -131,19 +131,19 @@ impl Door {
         }
     }
 
-    async fn look(&self) -> (Seen, Vec<posse_runtime::session::HostedTask>) {
+    async fn look(&self) -> (SeenResources, Vec<posse_runtime::session::HostedTask>) {
         let tasks = match self.hosted().await {
             Ok(hosted) => hosted.tasks().await.unwrap_or_default(),
             Err(_) => Vec::new(),
         };
         let agents = self.inside.serving.agents.list();
         let names = agents.iter().filter(|agent| !agent.mode.hidden).map(|agent| agent.name.to_string());
-        (Seen::new(names.collect(), &tasks), tasks)
+        (SeenResources::new(names.collect(), &tasks), tasks)
     }
 
     /// The session; the error is that it is not open yet.
-    async fn hosted(&self) -> Result<Arc<Hosted>, ErrorData> {
-        let Serving { entrance, leaving, .. } = &self.inside.serving;
+    async fn hosted(&self) -> Result<Arc<HostSession>, ErrorData> {
+        let ServerParts { entrance, leaving, .. } = &self.inside.serving;
         let opened = tokio::select! {
             biased;
             opened = entrance.opened() => opened,
@@ -157,7 +157,7 @@ impl Door {
     async fn tell(self, peer: Peer<RoleServer>) {
         let Some(hosted) = self.inside.serving.entrance.opened().await else { return };
         let (mut seen, _) = self.look().await;
-        let mut asked = Asked::default();
+        let mut asked = AskedQuestions::default();
         while !peer.is_transport_closed() && !self.inside.serving.leaving.is_cancelled() {
             tokio::time::sleep(LOOK).await;
             let (now, tasks) = self.look().await;
@@ -171,7 +171,11 @@ impl Door {
         }
     }
 
-    async fn send(&self, peer: &Peer<RoleServer>, changes: Changes) -> Result<(), rmcp::ServiceError> {
+    async fn send(
+        &self,
+        peer: &Peer<RoleServer>,
+        changes: ResourceChanges,
+    ) -> Result<(), rmcp::ServiceError> {
         if changes.prompts_listed {
             peer.notify_prompt_list_changed().await?;
         }
@@ -222,7 +226,7 @@ impl Door {
         let content = json!([request.name, request.arguments]).to_string();
         let digest = fingerprint(&content);
         let Some(named) = context.meta.get(REQUEST_ID) else {
-            let Serving { process, .. } = &self.inside.serving;
+            let ServerParts { process, .. } = &self.inside.serving;
             return Ok(format!("mcp/{process}/{}/{:?}/{digest:016x}", self.connection, context.id));
         };
         match named.as_str().filter(|id| (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())) {
@@ -235,7 +239,7 @@ impl Door {
     }
 }
 
-impl ServerHandler for Door {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
             .enable_logging()
@@ -280,8 +284,8 @@ impl ServerHandler for Door {
         self.meet(&context.peer);
         let key = self.key_of(&request, &context)?;
         let token = context.meta.get_progress_token();
-        let listener = token.map(|token| Listener { peer: context.peer.clone(), token });
-        let call = Call {
+        let listener = token.map(|token| ProgressListener { peer: context.peer.clone(), token });
+        let call = BoundedCall {
             offer: *offer,
             arguments: request.arguments.unwrap_or_default(),
             key,
@@ -383,7 +387,7 @@ impl ServerHandler for Door {
         let mut accepted = requested.clone();
         accepted.tools_list_changed = None;
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| Address::parse(uri).is_some());
+            uris.retain(|uri| ResourceAddress::parse(uri).is_some());
             uris.truncate(SUBSCRIBED_MAX);
         }
         Some(accepted)
@@ -488,11 +492,11 @@ fn fingerprint(text: &str) -> u64 {
     })
 }
 
-/// Those that the newest protocol does not have any more.
+/// Methods that the newest protocol no longer has.
 const REMOVED: &[&str] =
     &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Those whose parameters can be wrong.
+/// Methods whose parameters can be wrong.
 const METHODS: &[&str] = &[
     "initialize",
     "tools/call",

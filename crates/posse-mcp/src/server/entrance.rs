@@ -3,37 +3,37 @@
 
 use std::sync::Arc;
 
-use posse_runtime::session::Hosted;
+use posse_runtime::session::HostSession;
 use tokio::sync::watch;
 
 /// A handle to a session that may not be open yet.
 #[derive(Clone)]
-pub struct Entrance(watch::Receiver<Option<Arc<Hosted>>>);
+pub struct SessionSlot(watch::Receiver<Option<Arc<HostSession>>>);
 
 /// Opens the session, once. Dropping it unused means that the session never opens.
-pub struct Opener(watch::Sender<Option<Arc<Hosted>>>);
+pub struct SlotOpener(watch::Sender<Option<Arc<HostSession>>>);
 
-impl Entrance {
+impl SessionSlot {
     /// Creates a closed handle and its opener.
-    pub fn closed() -> (Opener, Self) {
+    pub fn closed() -> (SlotOpener, Self) {
         let (sender, receiver) = watch::channel(None);
-        (Opener(sender), Self(receiver))
+        (SlotOpener(sender), Self(receiver))
     }
 
     /// Returns the session if it is open now.
-    pub fn hosted(&self) -> Option<Arc<Hosted>> {
+    pub fn hosted(&self) -> Option<Arc<HostSession>> {
         self.0.borrow().clone()
     }
 
     /// Waits for the session; `None` if it never opens.
-    pub async fn opened(&self) -> Option<Arc<Hosted>> {
+    pub async fn opened(&self) -> Option<Arc<HostSession>> {
         self.0.clone().wait_for(Option::is_some).await.ok()?.clone()
     }
 }
 
-impl Opener {
+impl SlotOpener {
     /// Publishes the session to all waiters.
-    pub fn open(&self, hosted: Arc<Hosted>) {
+    pub fn open(&self, hosted: Arc<HostSession>) {
         self.0.send_replace(Some(hosted));
     }
 }

@@ -1,4 +1,4 @@
-//! Streamable HTTP transport. A client must present the token and address this server: the `Host` check stops
+//! Streamable HTTP transport. A client must present the token and address this server: the `WebHost` check stops
 //! DNS rebinding, the `Origin` check stops pages of other sites. No response renders as a web page. Clients
 //! without the token cannot crowd out those that have it.
 
@@ -31,8 +31,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use self::connections::{ConnectionPlace, ConnectionTable};
-pub use self::guard::Guard;
 use self::guard::HostError;
+pub use self::guard::RequestGuard;
 use super::wire::LINE_BYTES_MAX;
 
 /// The path of the MCP endpoint.
@@ -70,7 +70,7 @@ type Answer = Response<BoxBody<Bytes, Infallible>>;
 pub async fn serve<H: ServerHandler>(
     listener: TcpListener,
     handler: impl Fn() -> H + Send + Sync + 'static,
-    guard: Guard,
+    guard: RequestGuard,
     ending: CancellationToken,
 ) {
     let config = StreamableHttpServerConfig::default()
@@ -107,7 +107,7 @@ pub async fn serve<H: ServerHandler>(
 async fn converse<H: ServerHandler>(
     stream: TcpStream,
     service: Service<H>,
-    guard: Arc<Guard>,
+    guard: Arc<RequestGuard>,
     place: Arc<ConnectionPlace>,
 ) {
     let answer = service_fn(move |request: Request<Incoming>| {
@@ -124,7 +124,7 @@ async fn converse<H: ServerHandler>(
 
 async fn answer<H: ServerHandler>(
     service: &Service<H>,
-    guard: &Guard,
+    guard: &RequestGuard,
     place: &ConnectionPlace,
     request: Request<Incoming>,
 ) -> Answer {

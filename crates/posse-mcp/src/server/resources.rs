@@ -4,7 +4,7 @@ use posse_core::id::TaskId;
 use posse_core::text::head_and_tail;
 use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::BoxFuture;
-use posse_runtime::session::{Hosted, HostedTask};
+use posse_runtime::session::{HostSession, HostedTask};
 use rmcp::model::{ErrorData, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -19,58 +19,60 @@ const LISTED_MAX: usize = 50;
 const TRANSCRIPT_BYTES_MAX: usize = 1 << 20;
 
 /// A source of task transcripts, one JSON object per line.
-pub trait Transcripts: Send + Sync {
+pub trait TranscriptSource: Send + Sync {
     fn transcript<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<String>>;
 }
 
 /// A readable part of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum TranscriptPart {
     Result,
     Transcript,
 }
 
-impl Part {
+impl TranscriptPart {
     fn name(self) -> &'static str {
         match self {
-            Part::Result => "result",
-            Part::Transcript => "transcript",
+            TranscriptPart::Result => "result",
+            TranscriptPart::Transcript => "transcript",
         }
     }
 
     fn mime_type(self) -> &'static str {
         match self {
-            Part::Result => "text/plain",
-            Part::Transcript => "application/jsonl",
+            TranscriptPart::Result => "text/plain",
+            TranscriptPart::Transcript => "application/jsonl",
         }
     }
 }
 
 /// A parsed resource address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
+pub enum ResourceAddress {
     Agents,
     Tasks,
-    Of(String, Part),
+    Of(String, TranscriptPart),
 }
 
-impl Address {
+impl ResourceAddress {
     /// Parses an address; `None` if it names no resource.
     pub fn parse(uri: &str) -> Option<Self> {
         if uri == AGENTS {
-            return Some(Address::Agents);
+            return Some(ResourceAddress::Agents);
         }
         let below = uri.strip_prefix(TASKS)?;
         if below.is_empty() {
-            return Some(Address::Tasks);
+            return Some(ResourceAddress::Tasks);
         }
         let (task, part) = below.strip_prefix('/')?.split_once('/')?;
-        let part = [Part::Result, Part::Transcript].into_iter().find(|known| known.name() == part)?;
-        Some(Address::Of(task.to_owned(), part))
+        let part = [TranscriptPart::Result, TranscriptPart::Transcript]
+            .into_iter()
+            .find(|known| known.name() == part)?;
+        Some(ResourceAddress::Of(task.to_owned(), part))
     }
 
     /// Formats the address of a task's part.
-    pub fn of(task: &str, part: Part) -> String {
+    pub fn of(task: &str, part: TranscriptPart) -> String {
         format!("{TASKS}/{task}/{}", part.name())
     }
 }
@@ -84,13 +86,13 @@ pub fn list(tasks: &[HostedTask]) -> Vec<Resource> {
     ];
     for task in tasks.iter().rev().take(LISTED_MAX) {
         let (id, status) = (task.id.short(), task.status["status"].as_str().unwrap_or_default());
-        for part in [Part::Result, Part::Transcript] {
-            if part == Part::Result && status == "running" {
+        for part in [TranscriptPart::Result, TranscriptPart::Transcript] {
+            if part == TranscriptPart::Result && status == "running" {
                 continue;
             }
             let description = format!("{} · {status} · {}", task.agent, task.title);
             all.push(
-                Resource::new(Address::of(id, part), format!("{id} {}", part.name()))
+                Resource::new(ResourceAddress::of(id, part), format!("{id} {}", part.name()))
                     .with_description(description)
                     .with_mime_type(part.mime_type()),
             );
@@ -101,21 +103,21 @@ pub fn list(tasks: &[HostedTask]) -> Vec<Resource> {
 
 /// Lists the resource templates.
 pub fn templates() -> Vec<ResourceTemplate> {
-    let template = |part: Part, description: &str| {
-        ResourceTemplate::new(Address::of("{task_id}", part), format!("task {}", part.name()))
+    let template = |part: TranscriptPart, description: &str| {
+        ResourceTemplate::new(ResourceAddress::of("{task_id}", part), format!("task {}", part.name()))
             .with_description(description)
             .with_mime_type(part.mime_type())
     };
     vec![
-        template(Part::Result, "The full text that a task answered"),
-        template(Part::Transcript, "Everything that was said and done in a task"),
+        template(TranscriptPart::Result, "The full text that a task answered"),
+        template(TranscriptPart::Transcript, "Everything that was said and done in a task"),
     ]
 }
 
 /// Reads a resource.
 pub async fn read(
-    hosted: &Hosted,
-    transcripts: &dyn Transcripts,
+    hosted: &HostSession,
+    transcripts: &dyn TranscriptSource,
     uri: &str,
 ) -> Result<ResourceContents, ErrorData> {
     let unknown = || ErrorData::resource_not_found("there is no such resource", Some(json!({ "uri": uri })));
@@ -124,15 +126,15 @@ pub async fn read(
         hosted.call("subagent", &call, "resource", CancellationToken::new()).await.text
     };
     let as_json = |text: String| ResourceContents::text(text, uri).with_mime_type("application/json");
-    match Address::parse(uri).ok_or_else(unknown)? {
-        Address::Agents => Ok(as_json(listed("list_agents").await)),
-        Address::Tasks => Ok(as_json(listed("list_tasks").await)),
-        Address::Of(id, part) => {
+    match ResourceAddress::parse(uri).ok_or_else(unknown)? {
+        ResourceAddress::Agents => Ok(as_json(listed("list_agents").await)),
+        ResourceAddress::Tasks => Ok(as_json(listed("list_tasks").await)),
+        ResourceAddress::Of(id, part) => {
             let tasks = hosted.tasks().await.map_err(|e| failed(&e))?;
             let task = tasks.into_iter().find(|task| task.id.short() == id).ok_or_else(unknown)?;
             let text = match part {
-                Part::Result => whole_result(hosted, &id).await.ok_or_else(unknown)?,
-                Part::Transcript => {
+                TranscriptPart::Result => whole_result(hosted, &id).await.ok_or_else(unknown)?,
+                TranscriptPart::Transcript => {
                     let text = transcripts.transcript(&task.id).await.map_err(|e| failed(&e))?;
                     head_and_tail(&text, TRANSCRIPT_BYTES_MAX)
                 }
@@ -143,7 +145,7 @@ pub async fn read(
 }
 
 /// Reads all pages of a finished task's text; `None` while it runs.
-async fn whole_result(hosted: &Hosted, id: &str) -> Option<String> {
+async fn whole_result(hosted: &HostSession, id: &str) -> Option<String> {
     let (mut text, mut offset) = (String::new(), 0);
     loop {
         let page =
@@ -171,12 +173,12 @@ mod tests {
 
     #[test]
     fn an_address_is_read_back_as_it_was_made() {
-        for part in [Part::Result, Part::Transcript] {
-            let parsed = Address::parse(&Address::of("t_07", part));
-            assert_eq!(parsed, Some(Address::Of("t_07".to_owned(), part)));
+        for part in [TranscriptPart::Result, TranscriptPart::Transcript] {
+            let parsed = ResourceAddress::parse(&ResourceAddress::of("t_07", part));
+            assert_eq!(parsed, Some(ResourceAddress::Of("t_07".to_owned(), part)));
         }
-        assert_eq!(Address::parse("posse://agents"), Some(Address::Agents));
-        assert_eq!(Address::parse("posse://tasks"), Some(Address::Tasks));
+        assert_eq!(ResourceAddress::parse("posse://agents"), Some(ResourceAddress::Agents));
+        assert_eq!(ResourceAddress::parse("posse://tasks"), Some(ResourceAddress::Tasks));
         for wrong in [
             "",
             "posse://",
@@ -185,7 +187,7 @@ mod tests {
             "posse://tasks/t_01/secret",
             "file:///etc/passwd",
         ] {
-            assert_eq!(Address::parse(wrong), None, "{wrong}");
+            assert_eq!(ResourceAddress::parse(wrong), None, "{wrong}");
         }
     }
 }

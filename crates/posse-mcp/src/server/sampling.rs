@@ -16,7 +16,7 @@ use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
-use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, CreateMessageRequest, CreateMessageRequestParams,
@@ -25,7 +25,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use tokio::sync::watch;
 
-use self::translate::Speech;
+use self::translate::ToolSpeech;
 
 /// Provider name of the connected host's model: `host:NAME`, where the name is only a hint.
 pub const PROVIDER: &str = "host";
@@ -42,35 +42,35 @@ const EXCERPT_BYTES_MAX: usize = 500;
 const REJECTED: i32 = -1;
 
 /// The hosts connected to this process, and which of them offer sampling.
-pub struct Hosts {
-    guests: Mutex<Guests>,
+pub struct ConnectedHosts {
+    guests: Mutex<HostList>,
     came: watch::Sender<u64>,
     /// Set if hosts can connect to this process.
     is_served: bool,
 }
 
 #[derive(Default)]
-struct Guests {
-    connected: Vec<Guest>,
+struct HostList {
+    connected: Vec<ConnectedHost>,
     /// Set after a request from a host that has no connection for our requests.
     strangers: bool,
 }
 
 #[derive(Clone)]
-struct Guest {
+struct ConnectedHost {
     number: u64,
     peer: Peer<RoleServer>,
 }
 
 /// The result of looking for a host that offers sampling.
-enum Lender {
-    Here(Guest, Speech),
+enum ModelLender {
+    Here(ConnectedHost, ToolSpeech),
     /// No host is connected yet, but one may be soon.
     Expected,
     Nobody,
 }
 
-impl Hosts {
+impl ConnectedHosts {
     /// Creates the registry of a process that serves hosts.
     pub fn served() -> Arc<Self> {
         Self::new(true)
@@ -89,7 +89,7 @@ impl Hosts {
     pub fn welcome(&self, peer: Peer<RoleServer>) {
         self.came.send_modify(|number| {
             *number += 1;
-            self.guests().connected.push(Guest { number: *number, peer });
+            self.guests().connected.push(ConnectedHost { number: *number, peer });
         });
     }
 
@@ -101,8 +101,8 @@ impl Hosts {
     /// Checks that a task that starts now can use a host's model.
     pub fn check(&self) -> Result<()> {
         match self.lender() {
-            Lender::Here(..) | Lender::Expected => Ok(()),
-            Lender::Nobody => {
+            ModelLender::Here(..) | ModelLender::Expected => Ok(()),
+            ModelLender::Nobody => {
                 Err(Error::new(ErrorCode::HostModelUnavailable, localized!("host-model-unavailable"))
                     .hint(localized!("host-model-unavailable-hint")))
             }
@@ -110,36 +110,38 @@ impl Hosts {
     }
 
     /// Finds a host that offers sampling; the latest one comes first.
-    fn lender(&self) -> Lender {
+    fn lender(&self) -> ModelLender {
         let mut guests = self.guests();
         guests.connected.retain(|guest| !guest.peer.is_transport_closed());
-        let lends = |guest: &Guest| Some((guest.clone(), Speech::of(&guest.peer)?));
+        let lends = |guest: &ConnectedHost| Some((guest.clone(), ToolSpeech::of(&guest.peer)?));
         match guests.connected.iter().rev().find_map(lends) {
-            Some((guest, speech)) => Lender::Here(guest, speech),
-            None if self.is_served && guests.connected.is_empty() && !guests.strangers => Lender::Expected,
-            None => Lender::Nobody,
+            Some((guest, speech)) => ModelLender::Here(guest, speech),
+            None if self.is_served && guests.connected.is_empty() && !guests.strangers => {
+                ModelLender::Expected
+            }
+            None => ModelLender::Nobody,
         }
     }
 
-    fn forget(&self, gone: &Guest) {
+    fn forget(&self, gone: &ConnectedHost) {
         self.guests().connected.retain(|guest| guest.number != gone.number);
     }
 
-    fn guests(&self) -> MutexGuard<'_, Guests> {
+    fn guests(&self) -> MutexGuard<'_, HostList> {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The model `host:NAME`.
 pub struct HostModel {
-    hosts: Arc<Hosts>,
+    hosts: Arc<ConnectedHosts>,
     name: String,
     /// The model name to suggest to the host.
     wish: Option<String>,
 }
 
 /// The reason why there is no answer.
-enum Missed {
+enum SamplingFailure {
     /// The connection is closed; another host may answer.
     Gone,
     Failed(FailureKind, String),
@@ -147,12 +149,12 @@ enum Missed {
 
 impl HostModel {
     /// Creates a model; `model` is the part of the reference after the colon.
-    pub fn new(hosts: Arc<Hosts>, model: &str) -> Self {
+    pub fn new(hosts: Arc<ConnectedHosts>, model: &str) -> Self {
         let wish = (model != ANY).then(|| model.to_owned());
         Self { hosts, name: format!("{PROVIDER}:{model}"), wish }
     }
 
-    async fn ask(&self, request: ModelRequest<'_>, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
+    async fn ask(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
         let mut lost = Usage::default();
         loop {
             let failed = |kind, message: String| ModelFailure { lost, ..ModelFailure::new(kind, message) };
@@ -174,8 +176,8 @@ impl HostModel {
                 Err(missed) => {
                     lost.add(&Usage { input, estimated: true, ..Usage::default() });
                     match missed {
-                        Missed::Gone => self.hosts.forget(&guest),
-                        Missed::Failed(kind, why) => {
+                        SamplingFailure::Gone => self.hosts.forget(&guest),
+                        SamplingFailure::Failed(kind, why) => {
                             return Err(ModelFailure { lost, ..ModelFailure::new(kind, why) });
                         }
                     }
@@ -186,38 +188,38 @@ impl HostModel {
 
     /// Finds a host that offers sampling, and waits a moment for one to connect. The error says why there is
     /// none.
-    async fn lender(&self, allowance: &dyn Allowance) -> Result<(Guest, Speech), String> {
+    async fn lender(&self, allowance: &dyn CallAllowance) -> Result<(ConnectedHost, ToolSpeech), String> {
         let mut came = self.hosts.came.subscribe();
         let found = match self.hosts.lender() {
-            Lender::Expected => {
+            ModelLender::Expected => {
                 allowance.queues();
                 let soon = async {
                     loop {
                         // The sender lives in the registry, so this cannot fail.
                         let _ = came.changed().await;
                         let found = self.hosts.lender();
-                        if !matches!(found, Lender::Expected) {
+                        if !matches!(found, ModelLender::Expected) {
                             return found;
                         }
                     }
                 };
                 let found = tokio::time::timeout(RETURN_WAIT, soon).await;
                 allowance.served();
-                found.unwrap_or(Lender::Expected)
+                found.unwrap_or(ModelLender::Expected)
             }
             found => found,
         };
         match found {
-            Lender::Here(guest, speech) => Ok((guest, speech)),
-            Lender::Expected => Err(fixed!("host-never-came", seconds = RETURN_WAIT.as_secs())),
-            Lender::Nobody => Err(fixed!("host-lends-nothing")),
+            ModelLender::Here(guest, speech) => Ok((guest, speech)),
+            ModelLender::Expected => Err(fixed!("host-never-came", seconds = RETURN_WAIT.as_secs())),
+            ModelLender::Nobody => Err(fixed!("host-lends-nothing")),
         }
     }
 
     fn read(
         &self,
         request: &ModelRequest<'_>,
-        speech: Speech,
+        speech: ToolSpeech,
         result: CreateMessageResult,
         input: u64,
     ) -> Reply {
@@ -247,13 +249,13 @@ impl Model for HostModel {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(self.ask(request, deltas))
     }
 }
 
-fn show(reply: &Reply, deltas: &dyn Deltas) {
+fn show(reply: &Reply, deltas: &dyn DeltaSink) {
     deltas.alive();
     for block in &reply.blocks {
         if let posse_core::message::Block::Text { text, .. } = block {
@@ -266,29 +268,29 @@ fn show(reply: &Reply, deltas: &dyn Deltas) {
 async fn sample(
     peer: &Peer<RoleServer>,
     params: CreateMessageRequestParams,
-) -> Result<CreateMessageResult, Missed> {
+) -> Result<CreateMessageResult, SamplingFailure> {
     let request = ServerRequest::CreateMessageRequest(CreateMessageRequest::new(params));
     let sent = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
     let handle = sent.map_err(missed)?;
-    let mut open = Open { peer: peer.clone(), id: Some(handle.id.clone()) };
+    let mut open = OpenRequest { peer: peer.clone(), id: Some(handle.id.clone()) };
     let Ok(answer) = tokio::time::timeout(ANSWER_WAIT, handle.await_response()).await else {
         let why = fixed!("host-silent", seconds = ANSWER_WAIT.as_secs());
-        return Err(Missed::Failed(FailureKind::Stalled, why));
+        return Err(SamplingFailure::Failed(FailureKind::Stalled, why));
     };
     open.id = None;
     match answer.map_err(missed)? {
         ClientResult::CreateMessageResult(result) => Ok(*result),
-        _ => Err(Missed::Failed(FailureKind::Protocol, fixed!("host-answer-unreadable"))),
+        _ => Err(SamplingFailure::Failed(FailureKind::Protocol, fixed!("host-answer-unreadable"))),
     }
 }
 
 /// A pending request; dropping it cancels the request at the host.
-struct Open {
+struct OpenRequest {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
 }
 
-impl Drop for Open {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current()) else { return };
         let peer = self.peer.clone();
@@ -300,9 +302,9 @@ impl Drop for Open {
     }
 }
 
-fn missed(error: ServiceError) -> Missed {
+fn missed(error: ServiceError) -> SamplingFailure {
     match error {
-        ServiceError::TransportClosed | ServiceError::TransportSend(_) => Missed::Gone,
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) => SamplingFailure::Gone,
         ServiceError::McpError(ErrorData { code, message, .. }) => {
             let why = visible(prefix(&message, EXCERPT_BYTES_MAX)).to_string();
             // A person's refusal must not fall back to another model; a missing ability may.
@@ -312,11 +314,11 @@ fn missed(error: ServiceError) -> Missed {
                 code if code == rmcp::model::ErrorCode::METHOD_NOT_FOUND.0 => FailureKind::UnknownModel,
                 _ => FailureKind::Overloaded,
             };
-            Missed::Failed(kind, fixed!("host-refused", why))
+            SamplingFailure::Failed(kind, fixed!("host-refused", why))
         }
         ServiceError::UnexpectedResponse => {
-            Missed::Failed(FailureKind::Protocol, fixed!("host-answer-unreadable"))
+            SamplingFailure::Failed(FailureKind::Protocol, fixed!("host-answer-unreadable"))
         }
-        other => Missed::Failed(FailureKind::Connection, fixed!("host-refused", why = other)),
+        other => SamplingFailure::Failed(FailureKind::Connection, fixed!("host-refused", why = other)),
     }
 }

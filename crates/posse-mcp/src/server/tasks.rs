@@ -4,23 +4,23 @@
 use std::sync::Arc;
 
 use posse_core::context::wire::utc;
-use posse_runtime::session::Hosted;
+use posse_runtime::session::HostSession;
 use rmcp::model::{
     CreateTaskResult, DetailedTask, ErrorData, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::bounded::{Call, perform, result};
+use super::bounded::{BoundedCall, perform, result};
 
 const POLL_MS: u64 = 2_000;
 
 /// Starts the task of a call. The error is the call's answer if it started no task.
 pub async fn begin(
-    hosted: &Arc<Hosted>,
-    call: Call,
+    hosted: &Arc<HostSession>,
+    call: BoundedCall,
 ) -> Result<CreateTaskResult, rmcp::model::CallToolResult> {
-    let Call { offer, arguments, key, .. } = call;
+    let BoundedCall { offer, arguments, key, .. } = call;
     let mut under_way = {
         let (hosted, key) = (hosted.clone(), key.clone());
         tokio::spawn(async move { perform(&hosted, offer, arguments, &key, CancellationToken::new()).await })
@@ -44,7 +44,7 @@ pub async fn begin(
     }
 }
 
-async fn plain(hosted: &Hosted, id: &str) -> Task {
+async fn plain(hosted: &HostSession, id: &str) -> Task {
     let (created, updated) = match hosted.row(id).await {
         Ok(row) => (row.created_ms, row.updated_ms),
         Err(_) => (0, 0),
@@ -53,7 +53,7 @@ async fn plain(hosted: &Hosted, id: &str) -> Task {
 }
 
 /// Returns a task's state, with its result once it has completed.
-pub async fn get(hosted: &Hosted, id: &str) -> Result<GetTaskResult, ErrorData> {
+pub async fn get(hosted: &HostSession, id: &str) -> Result<GetTaskResult, ErrorData> {
     let status = status(hosted, id).await?;
     let payload = match status["status"].as_str() {
         Some("running") => TaskPayload::Working,
@@ -74,20 +74,20 @@ pub async fn get(hosted: &Hosted, id: &str) -> Result<GetTaskResult, ErrorData> 
 }
 
 /// Cancels a task.
-pub async fn cancel(hosted: &Hosted, id: &str) -> Result<(), ErrorData> {
+pub async fn cancel(hosted: &HostSession, id: &str) -> Result<(), ErrorData> {
     status(hosted, id).await?;
     // A task that has ended stays unchanged.
     call(hosted, json!({ "action": "cancel", "task_id": id })).await;
     Ok(())
 }
 
-async fn status(hosted: &Hosted, id: &str) -> Result<Value, ErrorData> {
+async fn status(hosted: &HostSession, id: &str) -> Result<Value, ErrorData> {
     let tasks = hosted.tasks().await.map_err(|e| ErrorData::internal_error(e.english(), None))?;
     let task = tasks.into_iter().find(|task| task.id.short() == id);
     task.map(|task| task.status).ok_or_else(|| ErrorData::invalid_params("there is no such task", None))
 }
 
-async fn call(hosted: &Hosted, arguments: Value) -> posse_runtime::ports::ToolOutput {
+async fn call(hosted: &HostSession, arguments: Value) -> posse_runtime::ports::ToolOutput {
     hosted.call("subagent", &arguments.to_string(), "tasks", CancellationToken::new()).await
 }
 

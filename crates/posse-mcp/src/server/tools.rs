@@ -15,7 +15,7 @@ const WAIT_S_MAX: u64 = 45;
 
 /// One tool that hosts can be offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Offer {
+pub enum HostTool {
     Subagent,
     Wait,
     Result,
@@ -33,27 +33,33 @@ pub struct TaskReach {
     pub goes_out: bool,
 }
 
-impl Offer {
-    pub const ALL: [Offer; 6] =
-        [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext, Offer::RunSubagent];
+impl HostTool {
+    pub const ALL: [HostTool; 6] = [
+        HostTool::Subagent,
+        HostTool::Wait,
+        HostTool::Result,
+        HostTool::List,
+        HostTool::SharedContext,
+        HostTool::RunSubagent,
+    ];
 
-    /// What is offered when nobody says: everything that is needed to delegate, in few tokens.
-    pub const USUAL: [Offer; 5] =
-        [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext];
+    /// Tools offered by default: everything needed to delegate, in few tokens.
+    pub const USUAL: [HostTool; 5] =
+        [HostTool::Subagent, HostTool::Wait, HostTool::Result, HostTool::List, HostTool::SharedContext];
 
     pub fn name(self) -> &'static str {
         match self {
-            Offer::Subagent => "subagent",
-            Offer::Wait => "subagent_wait",
-            Offer::Result => "subagent_result",
-            Offer::List => "subagent_list",
-            Offer::SharedContext => "shared_context",
-            Offer::RunSubagent => "run_subagent",
+            HostTool::Subagent => "subagent",
+            HostTool::Wait => "subagent_wait",
+            HostTool::Result => "subagent_result",
+            HostTool::List => "subagent_list",
+            HostTool::SharedContext => "shared_context",
+            HostTool::RunSubagent => "run_subagent",
         }
     }
 
     /// A list of names, `all`, or nothing for the usual ones.
-    pub fn parse_list(names: &[String]) -> Result<Vec<Offer>> {
+    pub fn parse_list(names: &[String]) -> Result<Vec<HostTool>> {
         if names.is_empty() {
             return Ok(Self::USUAL.to_vec());
         }
@@ -66,7 +72,7 @@ impl Offer {
         Ok(offers)
     }
 
-    fn parse(name: &str) -> Result<Offer> {
+    fn parse(name: &str) -> Result<HostTool> {
         Self::find(name).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|offer| offer.name()).collect();
             Error::new(ErrorCode::InvalidTool, localized!("mcp-tool-unknown", name))
@@ -74,51 +80,51 @@ impl Offer {
         })
     }
 
-    pub fn find(name: &str) -> Option<Offer> {
+    pub fn find(name: &str) -> Option<HostTool> {
         Self::ALL.into_iter().find(|offer| offer.name() == name)
     }
 
     /// The tool of the session that does the work.
     pub fn session_tool(self) -> &'static str {
         match self {
-            Offer::Subagent | Offer::Wait | Offer::Result | Offer::List => "subagent",
-            Offer::SharedContext => "shared_context",
-            Offer::RunSubagent => "run_subagent",
+            HostTool::Subagent | HostTool::Wait | HostTool::Result | HostTool::List => "subagent",
+            HostTool::SharedContext => "shared_context",
+            HostTool::RunSubagent => "run_subagent",
         }
     }
 
-    /// Whether it waits for a task that goes on when nobody waits any more.
+    /// Tells whether the call waits for a task that goes on without it.
     pub fn leaves_a_task(self) -> bool {
-        self == Offer::RunSubagent
+        self == HostTool::RunSubagent
     }
 
     pub fn describe(self, spec: &ToolSpec, reach: TaskReach) -> Tool {
         let description = match self {
-            Offer::Subagent => {
+            HostTool::Subagent => {
                 format!("{}\n\n{}", include_str!("../../prompts/subagent_lead.md").trim_end(), spec.description)
             }
-            Offer::SharedContext | Offer::RunSubagent => spec.description.clone(),
-            Offer::Wait => {
+            HostTool::SharedContext | HostTool::RunSubagent => spec.description.clone(),
+            HostTool::Wait => {
                 "Wait until delegated tasks have ended or one asks something; returns after 45 seconds at most. Changes nothing. \
                  Without task_ids: the next end that it has not reported yet. `running` tasks go on: call it again."
                     .to_owned()
             }
-            Offer::Result => {
+            HostTool::Result => {
                 "Read what a delegated task answered: its status and its full text, page by page, as often as you ask. Changes \
                  nothing. TASK_NOT_READY means: call subagent_wait first."
                     .to_owned()
             }
-            Offer::List => {
+            HostTool::List => {
                 "List the agents that can be delegated to and the tasks that were delegated from this directory, also in earlier \
                  sessions, with their status. Changes nothing."
                     .to_owned()
             }
         };
         let input = match self {
-            Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => {
+            HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent => {
                 serde_json::from_str(&spec.input_schema).unwrap_or_default()
             }
-            Offer::Wait => json!({
+            HostTool::Wait => json!({
                 "type": "object",
                 "properties": {
                     "task_ids": { "type": "array", "items": { "type": "string" }, "description": "such as [\"t_01\"]; all whose end was not reported yet if left out" },
@@ -126,7 +132,7 @@ impl Offer {
                     "timeout_s": { "type": "integer", "minimum": 0, "maximum": WAIT_S_MAX, "description": "30 if left out" }
                 }
             }),
-            Offer::Result => json!({
+            HostTool::Result => json!({
                 "type": "object",
                 "properties": {
                     "task_id": { "type": "string", "description": "the id that spawn returned, such as t_01" },
@@ -135,7 +141,7 @@ impl Offer {
                 },
                 "required": ["task_id"]
             }),
-            Offer::List => json!({
+            HostTool::List => json!({
                 "type": "object",
                 "properties": {
                     "what": { "type": "string", "enum": ["agents", "tasks"], "description": "both if left out" },
@@ -152,32 +158,32 @@ impl Offer {
     /// Refuses arguments that a companion does not take, or not like this. The session's own tools look themselves.
     pub fn check(self, reader: &ArgumentReader) -> Result<()> {
         let takes: &[&str] = match self {
-            Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => return Ok(()),
-            Offer::Wait => &["task_ids", "mode", "timeout_s"],
-            Offer::Result => &["task_id", "offset", "limit"],
+            HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent => return Ok(()),
+            HostTool::Wait => &["task_ids", "mode", "timeout_s"],
+            HostTool::Result => &["task_id", "offset", "limit"],
             // Only agents are searched.
-            Offer::List if reader.value("what").is_some_and(|what| what == "tasks") => &["what"],
-            Offer::List => &["what", "query"],
+            HostTool::List if reader.value("what").is_some_and(|what| what == "tasks") => &["what"],
+            HostTool::List => &["what", "query"],
         };
-        reader.check_fields(takes, |name| self == Offer::List && name == "query")?;
+        reader.check_fields(takes, |name| self == HostTool::List && name == "query")?;
         match self {
-            Offer::Wait => reader.integer("timeout_s", 0..=WAIT_S_MAX).map(drop),
-            Offer::List => {
+            HostTool::Wait => reader.integer("timeout_s", 0..=WAIT_S_MAX).map(drop),
+            HostTool::List => {
                 reader.text("query")?;
                 reader.choice("what", &[("agents", ()), ("tasks", ())]).map(drop)
             }
-            Offer::Subagent | Offer::SharedContext | Offer::RunSubagent | Offer::Result => Ok(()),
+            HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent | HostTool::Result => Ok(()),
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Offer::Subagent => "Delegate to a subagent",
-            Offer::Wait => "Wait for subagents",
-            Offer::Result => "Read a subagent's result",
-            Offer::List => "List subagents and their tasks",
-            Offer::SharedContext => "Shared context",
-            Offer::RunSubagent => "Investigate with a subagent",
+            HostTool::Subagent => "Delegate to a subagent",
+            HostTool::Wait => "Wait for subagents",
+            HostTool::Result => "Read a subagent's result",
+            HostTool::List => "List subagents and their tasks",
+            HostTool::SharedContext => "Shared context",
+            HostTool::RunSubagent => "Investigate with a subagent",
         }
     }
 
@@ -186,11 +192,11 @@ impl Offer {
         let TaskReach { writes, goes_out } = reach;
         let (read_only, destructive, idempotent, open_world) = match self {
             // A command that writes can reach whatever its sandbox does.
-            Offer::Subagent => (false, writes, false, writes || goes_out),
-            Offer::Wait | Offer::Result | Offer::List => (true, false, true, false),
-            Offer::SharedContext => (false, false, false, false),
+            HostTool::Subagent => (false, writes, false, writes || goes_out),
+            HostTool::Wait | HostTool::Result | HostTool::List => (true, false, true, false),
+            HostTool::SharedContext => (false, false, false, false),
             // The investigator only looks.
-            Offer::RunSubagent => (true, false, false, goes_out),
+            HostTool::RunSubagent => (true, false, false, goes_out),
         };
         ToolAnnotations::with_title(self.title())
             .read_only(read_only)
@@ -199,28 +205,28 @@ impl Offer {
             .open_world(open_world)
     }
 
-    /// What every answer may have. Nothing is required, because an error has other members than an answer.
+    /// Schema of every answer. Nothing is required, because an error has other members.
     fn output_schema(self) -> Value {
         let text = || json!({ "type": "string" });
         let list = || json!({ "type": "array", "items": { "type": "object" } });
         let mut properties = json!({ "error": text(), "message": text(), "hint": text(), "note": text() });
         let more = match self {
-            Offer::Subagent => json!({
+            HostTool::Subagent => json!({
                 "task_id": text(), "agent": text(), "status": text(), "turns_used": { "type": "integer" },
                 "result": {}, "partial_result": text(), "agents": list(), "tasks": list(), "finished": list(), "running": list()
             }),
-            Offer::Wait => {
+            HostTool::Wait => {
                 json!({ "finished": list(), "running": list(), "timed_out": { "type": "boolean" } })
             }
-            Offer::Result => json!({
+            HostTool::Result => json!({
                 "task_id": text(), "agent": text(), "status": text(), "text": text(),
                 "offset": { "type": "integer" }, "next_offset": {}, "total_chars": { "type": "integer" }
             }),
-            Offer::List => json!({ "agents": list(), "tasks": list() }),
-            Offer::SharedContext => {
+            HostTool::List => json!({ "agents": list(), "tasks": list() }),
+            HostTool::SharedContext => {
                 json!({ "key": text(), "value": {}, "version": { "type": "integer" }, "keys": { "type": "array" } })
             }
-            Offer::RunSubagent => json!({ "text": text(), "task_id": text(), "status": text() }),
+            HostTool::RunSubagent => json!({ "text": text(), "task_id": text(), "status": text() }),
         };
         if let (Value::Object(all), Value::Object(more)) = (&mut properties, more) {
             all.extend(more);
@@ -245,9 +251,9 @@ mod tests {
             name: "subagent".to_owned(),
             description: "As the session says.".to_owned(),
             input_schema: r#"{"type": "object", "properties": {}}"#.to_owned(),
-            effect: posse_core::tool::Effect::Idempotent,
+            effect: posse_core::tool::ToolEffect::Idempotent,
         };
-        for offer in Offer::ALL {
+        for offer in HostTool::ALL {
             let tool = offer.describe(&spec, TaskReach::default());
             assert!(tool.name.len() <= 40, "{}", tool.name);
             let annotations = tool.annotations.unwrap();
@@ -268,13 +274,13 @@ mod tests {
     #[test]
     fn a_list_of_tools_is_read_as_people_write_it() {
         let parse = |names: &[&str]| {
-            Offer::parse_list(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+            HostTool::parse_list(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
-        assert_eq!(parse(&[]).unwrap(), Offer::USUAL);
-        assert_eq!(parse(&["all"]).unwrap(), Offer::ALL);
+        assert_eq!(parse(&[]).unwrap(), HostTool::USUAL);
+        assert_eq!(parse(&["all"]).unwrap(), HostTool::ALL);
         assert_eq!(
             parse(&["subagent_wait", "subagent", "subagent"]).unwrap(),
-            [Offer::Subagent, Offer::Wait]
+            [HostTool::Subagent, HostTool::Wait]
         );
         let e = parse(&["subagnet"]).unwrap_err();
         assert!(e.code() == ErrorCode::InvalidTool && e.advice().unwrap().contains("run_subagent"), "{e}");

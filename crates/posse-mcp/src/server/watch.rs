@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use posse_runtime::session::HostedTask;
 
-use super::resources::{AGENTS, Address, Part, TASKS};
+use super::resources::{AGENTS, ResourceAddress, TASKS, TranscriptPart};
 
 /// The polling interval.
 pub const LOOK: Duration = Duration::from_secs(1);
 
 /// A snapshot of agents and tasks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct SeenResources {
     agents: Vec<String>,
     /// Status and turn count of each task, by ID.
     tasks: BTreeMap<String, (String, u64)>,
@@ -21,7 +21,7 @@ pub struct Seen {
 
 /// The difference between two snapshots.
 #[derive(Debug, Default, PartialEq)]
-pub struct Changes {
+pub struct ResourceChanges {
     pub prompts_listed: bool,
     pub resources_listed: bool,
     pub updated: BTreeSet<String>,
@@ -29,7 +29,7 @@ pub struct Changes {
     pub ended: Vec<(String, String)>,
 }
 
-impl Seen {
+impl SeenResources {
     /// Takes a snapshot.
     pub fn new(agents: Vec<String>, tasks: &[HostedTask]) -> Self {
         let of = |task: &HostedTask| {
@@ -40,8 +40,8 @@ impl Seen {
     }
 
     /// Returns the changes from this snapshot to `now`.
-    pub fn compare(&self, now: &Seen) -> Changes {
-        let mut changes = Changes::default();
+    pub fn compare(&self, now: &SeenResources) -> ResourceChanges {
+        let mut changes = ResourceChanges::default();
         if self.agents != now.agents {
             changes.prompts_listed = true;
             changes.updated.insert(AGENTS.to_owned());
@@ -52,11 +52,11 @@ impl Seen {
                 continue;
             }
             changes.updated.insert(TASKS.to_owned());
-            changes.updated.insert(Address::of(id, Part::Transcript));
+            changes.updated.insert(ResourceAddress::of(id, TranscriptPart::Transcript));
             changes.resources_listed |= before.is_none();
             if state.0 != "running" && before.is_none_or(|before| before.0 == "running") {
                 changes.resources_listed = true;
-                changes.updated.insert(Address::of(id, Part::Result));
+                changes.updated.insert(ResourceAddress::of(id, TranscriptPart::Result));
                 changes.ended.push((id.clone(), state.0.clone()));
             }
         }
@@ -68,8 +68,8 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(agents: &[&str], tasks: &[(&str, &str, u64)]) -> Seen {
-        Seen {
+    fn seen(agents: &[&str], tasks: &[(&str, &str, u64)]) -> SeenResources {
+        SeenResources {
             agents: agents.iter().map(|name| (*name).to_owned()).collect(),
             tasks: tasks
                 .iter()
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn what_changed_is_told_and_nothing_else() {
         let before = seen(&["writer"], &[("t_01", "running", 1), ("t_02", "completed", 3)]);
-        assert_eq!(before.compare(&before), Changes::default());
+        assert_eq!(before.compare(&before), ResourceChanges::default());
         let later = before.compare(&seen(&["writer"], &[("t_01", "running", 2), ("t_02", "completed", 3)]));
         assert!(!later.resources_listed && !later.prompts_listed && later.ended.is_empty());
         assert_eq!(

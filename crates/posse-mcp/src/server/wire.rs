@@ -24,26 +24,26 @@ const INVALID_PARAMS: i32 = -32602;
 
 /// A connection over two byte streams. Clones share it.
 #[derive(Clone)]
-pub struct Wire {
-    lines: Arc<tokio::sync::Mutex<Receiver<Line>>>,
+pub struct HostWire {
+    lines: Arc<tokio::sync::Mutex<Receiver<WireLine>>>,
     out: Sender<Vec<u8>>,
     in_use: Arc<Mutex<HashSet<RequestId>>>,
     ended: CancellationToken,
 }
 
-enum Line {
+enum WireLine {
     Text(Vec<u8>),
     TooLong,
 }
 
 /// The meaning of a line.
-enum Heard {
+enum ParsedLine {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
     Answer(Value),
     Nothing,
 }
 
-impl Wire {
+impl HostWire {
     /// Starts one thread per stream, because a blocking read of standard input cannot be interrupted.
     pub fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Self {
         let (send, lines) = channel(READ_AHEAD);
@@ -78,13 +78,13 @@ impl Wire {
         self.in_use.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self, line: &Line) -> Heard {
-        let Line::Text(line) = line else {
+    fn read(&self, line: &WireLine) -> ParsedLine {
+        let WireLine::Text(line) = line else {
             return failure(Value::Null, INVALID_REQUEST, "the message is longer than 16 MiB");
         };
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
         if line.is_empty() {
-            return Heard::Nothing;
+            return ParsedLine::Nothing;
         }
         match serde_json::from_slice(line) {
             Ok(message) => self.admit(message),
@@ -95,7 +95,7 @@ impl Wire {
         }
     }
 
-    fn admit(&self, message: RxJsonRpcMessage<RoleServer>) -> Heard {
+    fn admit(&self, message: RxJsonRpcMessage<RoleServer>) -> ParsedLine {
         match &message {
             JsonRpcMessage::Request(request) => {
                 if !self.in_use().insert(request.id.clone()) {
@@ -113,11 +113,11 @@ impl Wire {
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        Heard::Message(Box::new(message))
+        ParsedLine::Message(Box::new(message))
     }
 }
 
-impl Transport<RoleServer> for Wire {
+impl Transport<RoleServer> for HostWire {
     type Error = io::Error;
 
     fn send(
@@ -144,13 +144,13 @@ impl Transport<RoleServer> for Wire {
             // Cancel-safe: there is no await between receiving a line and handling it.
             let line = self.lines.lock().await.recv().await?;
             match self.read(&line) {
-                Heard::Message(message) => return Some(*message),
-                Heard::Answer(answer) => {
+                ParsedLine::Message(message) => return Some(*message),
+                ParsedLine::Answer(answer) => {
                     // In a task of its own, because this future may be dropped during the send.
                     let out = self.out.clone();
                     tokio::spawn(async move { out.send(answer.to_string().into_bytes()).await });
                 }
-                Heard::Nothing => {}
+                ParsedLine::Nothing => {}
             }
         }
     }
@@ -161,7 +161,7 @@ impl Transport<RoleServer> for Wire {
 }
 
 /// Answers well-formed JSON that is not a valid message.
-fn misshapen(value: &Value) -> Heard {
+fn misshapen(value: &Value) -> ParsedLine {
     let Some(object) = value.as_object() else {
         return failure(Value::Null, INVALID_REQUEST, "a message is an object; batches are not supported");
     };
@@ -172,7 +172,7 @@ fn misshapen(value: &Value) -> Heard {
             id.clone()
         }
         // A notification is never answered.
-        None if object.contains_key("method") => return Heard::Nothing,
+        None if object.contains_key("method") => return ParsedLine::Nothing,
         Some(_) | None => Value::Null,
     };
     let is_request = object.get("jsonrpc").is_some_and(|version| version == "2.0")
@@ -184,11 +184,11 @@ fn misshapen(value: &Value) -> Heard {
     }
 }
 
-fn failure(id: Value, code: i32, message: &str) -> Heard {
-    Heard::Answer(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))
+fn failure(id: Value, code: i32, message: &str) -> ParsedLine {
+    ParsedLine::Answer(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))
 }
 
-fn read_lines(input: impl Read, send: &Sender<Line>) {
+fn read_lines(input: impl Read, send: &Sender<WireLine>) {
     let mut input = BufReader::with_capacity(1 << 16, input);
     loop {
         let mut line = Vec::new();
@@ -199,9 +199,9 @@ fn read_lines(input: impl Read, send: &Sender<Line>) {
                 if !skip_line(&mut input) {
                     return;
                 }
-                Line::TooLong
+                WireLine::TooLong
             }
-            Ok(_) => Line::Text(line),
+            Ok(_) => WireLine::Text(line),
         };
         if send.blocking_send(line).is_err() {
             return;

@@ -10,11 +10,11 @@ use posse_core::ErrorCode;
 use posse_core::agent::ModelSettings;
 use posse_core::board::Urgency;
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
-use posse_core::tool::{Effect, ToolSpec};
-use posse_mcp::server::{HostModel, Hosts};
-use posse_runtime::ports::{Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited};
+use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_mcp::server::{ConnectedHosts, HostModel};
+use posse_runtime::ports::{Model, ModelMemo, ModelRequest, NoDeltas, ToolUse, UnlimitedCalls};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ErrorData,
     Implementation, ServerCapabilities, ServerConfig,
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A server that only tracks its connected hosts.
-struct Lobby(Arc<Hosts>, UnboundedSender<()>);
+struct Lobby(Arc<ConnectedHosts>, UnboundedSender<()>);
 
 impl ServerHandler for Lobby {
     fn get_info(&self) -> ServerConfig {
@@ -102,7 +102,7 @@ impl Connection {
     }
 }
 
-async fn connect(hosts: &Arc<Hosts>, sampling: Option<Value>, acts: Vec<Act>) -> Connection {
+async fn connect(hosts: &Arc<ConnectedHosts>, sampling: Option<Value>, acts: Vec<Act>) -> Connection {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (welcome, mut welcomed) = unbounded_channel();
     let lobby = Lobby(hosts.clone(), welcome);
@@ -123,7 +123,7 @@ fn read_tool() -> ToolSpec {
         name: "read".to_owned(),
         description: "Reads a file.".to_owned(),
         input_schema: schema.to_string(),
-        effect: Effect::Pure,
+        effect: ToolEffect::Pure,
     }
 }
 
@@ -133,7 +133,7 @@ fn conversation() -> Vec<Message> {
         key: CallKey { turn: 1, index: 0 },
         id: "c1".to_owned(),
         name: "read".to_owned(),
-        arguments: Arguments::Object(r#"{"path":"a"}"#.to_owned()),
+        arguments: CallArguments::Object(r#"{"path":"a"}"#.to_owned()),
         signature: None,
     };
     let thought = Block::Thinking { text: "hm".to_owned(), signature: None };
@@ -146,7 +146,7 @@ fn conversation() -> Vec<Message> {
 }
 
 async fn ask(model: &HostModel, tool_use: ToolUse) -> Result<Reply, ModelFailure> {
-    let (mut memo, messages) = (Memo::default(), conversation());
+    let (mut memo, messages) = (ModelMemo::default(), conversation());
     let settings = ModelSettings { temperature: Some(0.5), ..ModelSettings::default() };
     let request = ModelRequest {
         system: "You are quick.",
@@ -159,7 +159,7 @@ async fn ask(model: &HostModel, tool_use: ToolUse) -> Result<Reply, ModelFailure
         unanswered: 0,
         generation: 0,
         memo: &mut memo,
-        allowance: &Unlimited,
+        allowance: &UnlimitedCalls,
         urgency: Urgency::Interactive,
     };
     model.call(request, &NoDeltas).await
@@ -174,7 +174,7 @@ fn text_answer(text: &str) -> Act {
 
 #[tokio::test]
 async fn a_host_that_passes_tools_on_gets_them_by_the_protocol() {
-    let hosts = Hosts::served();
+    let hosts = ConnectedHosts::served();
     let content = json!([
         { "type": "text", "text": "Once more." },
         { "type": "tool_use", "id": "x", "name": "read", "input": { "path": "b" } },
@@ -225,7 +225,7 @@ async fn a_host_that_passes_tools_on_gets_them_by_the_protocol() {
 
 #[tokio::test]
 async fn a_host_that_only_passes_text_on_gets_tools_in_words() {
-    let hosts = Hosts::served();
+    let hosts = ConnectedHosts::served();
     let said = "So.\n<read>\n{\"path\": \"b\"}\n</read>\nmade up";
     let mut host = connect(&hosts, Some(json!({})), vec![text_answer(said), text_answer(said)]).await;
     let model = HostModel::new(hosts.clone(), "any");
@@ -250,7 +250,7 @@ async fn a_host_that_only_passes_text_on_gets_tools_in_words() {
         panic!("{:?}", reply.blocks)
     };
     assert_eq!((text.as_str(), call.name.as_str()), ("So.", "read"));
-    assert_eq!(call.arguments, Arguments::Object("{\"path\": \"b\"}".to_owned()));
+    assert_eq!(call.arguments, CallArguments::Object("{\"path\": \"b\"}".to_owned()));
     // With tools forbidden, tags are plain text.
     let reply = ask(&model, ToolUse::Forbidden).await.unwrap();
     assert_eq!(reply.blocks, [Block::text(said)]);
@@ -260,7 +260,7 @@ async fn a_host_that_only_passes_text_on_gets_tools_in_words() {
 
 #[tokio::test]
 async fn a_no_is_no_and_nobody_else_is_asked_instead() {
-    let hosts = Hosts::served();
+    let hosts = ConnectedHosts::served();
     let acts = vec![Act::Refuse(-1, "User rejected sampling request"), Act::Refuse(-32603, "no credit")];
     let mut host = connect(&hosts, Some(json!({})), acts).await;
     let model = HostModel::new(hosts, "any");
@@ -274,7 +274,7 @@ async fn a_no_is_no_and_nobody_else_is_asked_instead() {
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_says_nothing_is_not_waited_for_for_ever_and_is_told() {
-    let hosts = Hosts::served();
+    let hosts = ConnectedHosts::served();
     let mut host = connect(&hosts, Some(json!({})), vec![Act::Hang, Act::Hang]).await;
     let model = HostModel::new(hosts, "any");
     let began = tokio::time::Instant::now();
@@ -292,7 +292,7 @@ async fn a_host_that_says_nothing_is_not_waited_for_for_ever_and_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn when_a_host_goes_away_the_next_one_is_asked_and_without_one_the_call_fails() {
-    let hosts = Hosts::served();
+    let hosts = ConnectedHosts::served();
     let model = Arc::new(HostModel::new(hosts.clone(), "any"));
     let call = || {
         tokio::spawn({
@@ -325,11 +325,11 @@ async fn when_a_host_goes_away_the_next_one_is_asked_and_without_one_the_call_fa
 
 #[tokio::test]
 async fn where_nobody_lends_a_model_that_is_said_at_once() {
-    let nowhere = Hosts::none();
-    let served = Hosts::served();
+    let nowhere = ConnectedHosts::none();
+    let served = ConnectedHosts::served();
     assert!(served.check().is_ok(), "somebody may come");
     let _mute = connect(&served, None, vec![]).await;
-    let strange = Hosts::served();
+    let strange = ConnectedHosts::served();
     strange.meet_stranger();
     for hosts in [nowhere, served, strange] {
         let error = hosts.check().unwrap_err();

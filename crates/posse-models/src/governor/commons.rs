@@ -20,26 +20,26 @@ const SHAPE_BYTES: usize = SHAPE_WORDS * 8;
 /// A reading in the middle of a write has a wrong sum and is made again.
 const READINGS_MAX: usize = 8;
 
-pub(super) struct Commons {
+pub(super) struct SharedWindow {
     directory: PathBuf,
     /// Locked while it is changed; read without a lock.
     shape: File,
-    places: Vec<Place>,
+    places: Vec<SharedSlot>,
 }
 
-struct Place {
+struct SharedSlot {
     file: File,
     is_ours: bool,
 }
 
 /// The window, and how long nobody calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct WindowShape {
     pub window: [u64; WORDS],
     pub pause: Duration,
 }
 
-impl Commons {
+impl SharedWindow {
     /// Opens the shared window of a provider key.
     pub fn open(directory: &Path) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -85,16 +85,16 @@ impl Commons {
             .count()
     }
 
-    fn place(&mut self, number: usize) -> Option<&mut Place> {
+    fn place(&mut self, number: usize) -> Option<&mut SharedSlot> {
         while self.places.len() <= number {
             let file = open(&self.directory.join(format!("place-{}", self.places.len()))).ok()?;
-            self.places.push(Place { file, is_ours: false });
+            self.places.push(SharedSlot { file, is_ours: false });
         }
         self.places.get_mut(number)
     }
 
     /// Returns recent shared information.
-    pub fn read(&self) -> Option<Shape> {
+    pub fn read(&self) -> Option<WindowShape> {
         let mut bytes = [0; SHAPE_BYTES];
         for _ in 0..READINGS_MAX {
             // Too short: nobody has written yet.
@@ -107,9 +107,9 @@ impl Commons {
     }
 
     /// Changes what all see. `change` gets what there is.
-    pub fn change(&mut self, change: impl FnOnce(Option<Shape>) -> Shape) -> io::Result<()> {
+    pub fn change(&mut self, change: impl FnOnce(Option<WindowShape>) -> WindowShape) -> io::Result<()> {
         self.shape.lock()?;
-        let Shape { window, pause } = change(self.read());
+        let WindowShape { window, pause } = change(self.read());
         let now = now_ms();
         let mut words = [0; SHAPE_WORDS];
         words[..WORDS].copy_from_slice(&window);
@@ -138,7 +138,7 @@ fn checked(bytes: &[u8; SHAPE_BYTES]) -> Option<[u64; SHAPE_WORDS]> {
     (words[SHAPE_WORDS - 1] == sum(&words[..SHAPE_WORDS - 1])).then_some(words)
 }
 
-fn shape(words: [u64; SHAPE_WORDS], now: u64) -> Option<Shape> {
+fn shape(words: [u64; SHAPE_WORDS], now: u64) -> Option<WindowShape> {
     let (opens, changed) = (words[WORDS], words[WORDS + 1]);
     // After the clock was set back nothing here means anything.
     if changed > now + 1000 {
@@ -150,7 +150,7 @@ fn shape(words: [u64; SHAPE_WORDS], now: u64) -> Option<Shape> {
     }
     let mut window = [0; WORDS];
     window.copy_from_slice(&words[..WORDS]);
-    Some(Shape { window, pause })
+    Some(WindowShape { window, pause })
 }
 
 /// Never zero, so that a file of zeros is not taken for one that was written.

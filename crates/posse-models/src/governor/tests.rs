@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use posse_core::usage::Usage;
-use posse_runtime::ports::Unlimited;
+use posse_runtime::ports::UnlimitedCalls;
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -14,7 +14,7 @@ const NORMAL: Urgency = Urgency::Background(Priority::Normal);
 /// A caller that tells its name when it is let through, and keeps its place until the test drops it.
 struct Caller {
     name: &'static str,
-    admitted: JoinHandle<Result<Permit, Closed>>,
+    admitted: JoinHandle<Result<CallPermit, AdmissionFailure>>,
 }
 
 async fn settle() {
@@ -24,19 +24,19 @@ async fn settle() {
     }
 }
 
-fn admit(governor: &Arc<Governor>, urgency: Urgency) -> JoinHandle<Result<Permit, Closed>> {
+fn admit(governor: &Arc<RateGovernor>, urgency: Urgency) -> JoinHandle<Result<CallPermit, AdmissionFailure>> {
     let governor = governor.clone();
-    tokio::spawn(async move { governor.admit(urgency, PATIENCE, &Unlimited).await })
+    tokio::spawn(async move { governor.admit(urgency, PATIENCE, &UnlimitedCalls).await })
 }
 
-async fn arrives(governor: &Arc<Governor>, name: &'static str, urgency: Urgency) -> Caller {
+async fn arrives(governor: &Arc<RateGovernor>, name: &'static str, urgency: Urgency) -> Caller {
     let caller = Caller { name, admitted: admit(governor, urgency) };
     settle().await;
     caller
 }
 
 /// The order in which they are served, one place at a time.
-async fn order(first: Permit, mut callers: Vec<Caller>) -> Vec<&'static str> {
+async fn order(first: CallPermit, mut callers: Vec<Caller>) -> Vec<&'static str> {
     let (mut order, mut held) = (Vec::new(), Some(first));
     while !callers.is_empty() {
         drop(held.take());
@@ -52,7 +52,7 @@ async fn order(first: Permit, mut callers: Vec<Caller>) -> Vec<&'static str> {
 
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_than_allowed_are_under_way() {
-    let governor = Governor::new(3);
+    let governor = RateGovernor::new(3);
     let callers: Vec<_> = (0..8).map(|_| admit(&governor, NORMAL)).collect();
     settle().await;
     assert_eq!(callers.iter().filter(|caller| caller.is_finished()).count(), 3);
@@ -70,8 +70,8 @@ async fn no_more_calls_than_allowed_are_under_way() {
 
 #[tokio::test(start_paused = true)]
 async fn the_run_somebody_waits_for_goes_first_then_by_priority_then_in_order() {
-    let governor = Governor::new(1);
-    let first = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let governor = RateGovernor::new(1);
+    let first = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
     let mut callers = Vec::new();
     for (name, urgency) in [
         ("low", Urgency::Background(Priority::Low)),
@@ -87,8 +87,8 @@ async fn the_run_somebody_waits_for_goes_first_then_by_priority_then_in_order() 
 
 #[tokio::test(start_paused = true)]
 async fn nobody_starves_however_many_urgent_calls_come() {
-    let governor = Governor::new(1);
-    let mut held = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let governor = RateGovernor::new(1);
+    let mut held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
     let patient = arrives(&governor, "patient", Urgency::Background(Priority::Low)).await;
     let mut overtaken = 0;
     // There is always an urgent one in the queue, and each call takes a second.
@@ -110,8 +110,8 @@ async fn nobody_starves_however_many_urgent_calls_come() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_cancelled_in_the_queue_leaves_it_at_once_and_takes_no_place() {
-    let governor = Governor::new(1);
-    let held = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let governor = RateGovernor::new(1);
+    let held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
     let cancelled = arrives(&governor, "cancelled", Urgency::Interactive).await;
     let other = arrives(&governor, "other", NORMAL).await;
     cancelled.admitted.abort();
@@ -129,16 +129,16 @@ async fn who_is_cancelled_in_the_queue_leaves_it_at_once_and_takes_no_place() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refusal_makes_all_pause_and_half_as_many_go_on() {
-    let governor = Governor::new(8);
+    let governor = RateGovernor::new(8);
     let mut permits = Vec::new();
     for _ in 0..8 {
-        permits.push(governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap());
+        permits.push(governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap());
     }
     let waiting: Vec<_> = (0..8).map(|_| admit(&governor, NORMAL)).collect();
     settle().await;
     let start = Instant::now();
     permits.pop().unwrap().refused(Duration::from_secs(5));
-    permits.drain(..).for_each(Permit::succeeded);
+    permits.drain(..).for_each(CallPermit::succeeded);
     settle().await;
     assert!(!waiting.iter().any(JoinHandle::is_finished), "a call that ends lets nobody through in a pause");
     tokio::time::sleep(Duration::from_millis(4999)).await;
@@ -156,11 +156,11 @@ async fn a_refusal_makes_all_pause_and_half_as_many_go_on() {
 
 #[tokio::test(start_paused = true)]
 async fn a_place_that_never_comes_free_is_not_waited_for_endlessly() {
-    let governor = Governor::new(1);
-    let _held = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let governor = RateGovernor::new(1);
+    let _held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
     let start = Instant::now();
-    let closed = governor.admit(NORMAL, PATIENCE, &Unlimited).await.err();
-    assert_eq!((closed, start.elapsed()), (Some(Closed::Full(1)), QUEUED_MAX));
+    let closed = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.err();
+    assert_eq!((closed, start.elapsed()), (Some(AdmissionFailure::Full(1)), QUEUED_MAX));
     assert_eq!(governor.lock().queue.len(), 0);
 }
 
@@ -168,7 +168,7 @@ async fn a_place_that_never_comes_free_is_not_waited_for_endlessly() {
 #[derive(Default)]
 struct Counting(AtomicU32, AtomicU32);
 
-impl Allowance for Counting {
+impl CallAllowance for Counting {
     fn time_left(&self) -> Duration {
         Duration::MAX
     }
@@ -188,7 +188,7 @@ impl Allowance for Counting {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_is_told_with_its_end_also_when_it_is_given_up() {
-    let (governor, counting) = (Governor::new(1), Counting::default());
+    let (governor, counting) = (RateGovernor::new(1), Counting::default());
     let held = governor.admit(NORMAL, PATIENCE, &counting).await.ok().unwrap();
     assert_eq!(counting.0.load(Ordering::Relaxed), 0, "who need not wait does not queue");
     let given_up = governor.admit(NORMAL, PATIENCE, &counting);
@@ -200,15 +200,15 @@ async fn waiting_is_told_with_its_end_also_when_it_is_given_up() {
 }
 
 /// Two processes: each has its own files open.
-fn two(max: usize) -> (tempfile::TempDir, Arc<Governor>, Arc<Governor>) {
+fn two(max: usize) -> (tempfile::TempDir, Arc<RateGovernor>, Arc<RateGovernor>) {
     let directory = tempfile::tempdir().unwrap();
-    let open = || Governor::shared(max, directory.path()).unwrap();
+    let open = || RateGovernor::shared(max, directory.path()).unwrap();
     let (here, there) = (open(), open());
     (directory, here, there)
 }
 
-async fn get(governor: &Arc<Governor>) -> Permit {
-    governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap()
+async fn get(governor: &Arc<RateGovernor>) -> CallPermit {
+    governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,9 +245,9 @@ async fn what_one_process_is_refused_all_learn() {
         permits.extend([get(&here).await, get(&there).await]);
     }
     permits.pop().unwrap().refused(Duration::from_secs(1));
-    let closed = there.admit(NORMAL, Duration::from_millis(10), &Unlimited).await;
-    assert!(matches!(closed, Err(Closed::For(_))), "the pause holds here too");
-    let closed = here.admit(NORMAL, Duration::from_millis(10), &Unlimited).await;
-    assert!(matches!(closed, Err(Closed::For(_))), "and there");
+    let closed = there.admit(NORMAL, Duration::from_millis(10), &UnlimitedCalls).await;
+    assert!(matches!(closed, Err(AdmissionFailure::For(_))), "the pause holds here too");
+    let closed = here.admit(NORMAL, Duration::from_millis(10), &UnlimitedCalls).await;
+    assert!(matches!(closed, Err(AdmissionFailure::For(_))), "and there");
     assert_eq!((here.lock().window.limit(), there.lock().window.limit()), (4, 4));
 }

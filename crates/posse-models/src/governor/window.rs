@@ -9,12 +9,12 @@ pub(super) const PROBE_AFTER: usize = 100;
 pub(super) const WORDS: usize = 7;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct CallWindow {
     max: usize,
     limit: usize,
     /// Counts the bursts of refusals. A call belongs to the round in which it was let through.
     round: u64,
-    burst: Burst,
+    burst: RefusalBurst,
     /// So many at once were refused lately.
     too_many: Option<usize>,
     /// Since the limit last changed.
@@ -23,17 +23,17 @@ pub(super) struct Window {
 
 /// Calls that were under way together when the provider began to refuse: it says no to each of those that are too many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Burst {
+struct RefusalBurst {
     limit: usize,
     under_way: usize,
     refused: usize,
 }
 
-impl Window {
+impl CallWindow {
     /// Creates a window of this size.
     pub fn new(max: usize) -> Self {
         let max = max.max(1);
-        Self { max, limit: max, round: 0, burst: Burst::default(), too_many: None, successes: 0 }
+        Self { max, limit: max, round: 0, burst: RefusalBurst::default(), too_many: None, successes: 0 }
     }
 
     /// Returns the current limit.
@@ -53,7 +53,7 @@ impl Window {
 
     /// Everything but the configured limit, which is each process's own.
     pub fn to_words(&self) -> [u64; WORDS] {
-        let Burst { limit, under_way, refused } = self.burst;
+        let RefusalBurst { limit, under_way, refused } = self.burst;
         let counts = [self.limit, limit, under_way, refused, self.too_many.unwrap_or(0), self.successes];
         let [limit, burst, under_way, refused, too_many, successes] = counts.map(|count| count as u64);
         [limit, burst, under_way, refused, too_many, successes, self.round]
@@ -64,7 +64,8 @@ impl Window {
         let [limit, burst, under_way, refused, too_many, successes, round] = words;
         let count = |word: u64| usize::try_from(word).unwrap_or(usize::MAX);
         self.limit = count(limit).clamp(1, self.max);
-        self.burst = Burst { limit: count(burst), under_way: count(under_way), refused: count(refused) };
+        self.burst =
+            RefusalBurst { limit: count(burst), under_way: count(under_way), refused: count(refused) };
         self.too_many = Some(count(too_many)).filter(|refused| *refused > 0);
         self.successes = count(successes);
         self.round = round;
@@ -94,12 +95,12 @@ impl Window {
     pub fn on_refused(&mut self, round: u64, under_way: usize) {
         if round == self.round {
             self.round += 1;
-            self.burst = Burst { limit: self.limit, under_way, refused: 0 };
+            self.burst = RefusalBurst { limit: self.limit, under_way, refused: 0 };
         } else if round + 1 != self.round {
             return;
         }
         self.burst.refused += 1;
-        let Burst { limit, under_way, refused } = self.burst;
+        let RefusalBurst { limit, under_way, refused } = self.burst;
         let halved = (limit / 2).max(1);
         self.successes = 0;
         match under_way.saturating_sub(refused) {
@@ -116,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    fn after_successes(mut window: Window, times: usize) -> usize {
+    fn after_successes(mut window: CallWindow, times: usize) -> usize {
         for _ in 0..times {
             window.on_success(window.round(), window.limit());
         }
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_refusal_halves_and_as_many_successes_as_are_under_way_raise_by_one() {
-        let mut window = Window::new(16);
+        let mut window = CallWindow::new(16);
         window.on_refused(0, 16);
         assert_eq!(window.limit(), 8);
         assert_eq!(after_successes(window.clone(), 7), 8);
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_refusals_of_one_burst_say_how_many_fit() {
-        let mut window = Window::new(16);
+        let mut window = CallWindow::new(16);
         for _ in 0..12 {
             window.on_refused(0, 16);
         }
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_provider_that_refuses_everything_has_no_opinion_on_places() {
-        let mut window = Window::new(16);
+        let mut window = CallWindow::new(16);
         for _ in 0..5 {
             window.on_refused(0, 5);
         }
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_used_is_not_widened() {
-        let mut window = Window::new(16);
+        let mut window = CallWindow::new(16);
         window.on_refused(0, 16);
         for _ in 0..1000 {
             window.on_success(1, 7);
@@ -171,11 +172,11 @@ mod tests {
 
     #[test]
     fn a_window_that_was_written_down_is_the_same_within_its_own_limit() {
-        let mut window = Window::new(16);
+        let mut window = CallWindow::new(16);
         for _ in 0..12 {
             window.on_refused(0, 16);
         }
-        let (mut same, mut narrow) = (Window::new(16), Window::new(2));
+        let (mut same, mut narrow) = (CallWindow::new(16), CallWindow::new(2));
         same.adopt(window.to_words());
         narrow.adopt(window.to_words());
         assert_eq!((same, narrow.limit()), (window, 2));
@@ -186,7 +187,7 @@ mod tests {
         /// to half or less at once.
         #[test]
         fn the_limit_stays_in_its_bounds(max in 0usize..40, answers in proptest::collection::vec((any::<bool>(), 0u64..3, 1usize..40), 0..300)) {
-            let mut window = Window::new(max);
+            let mut window = CallWindow::new(max);
             for (refused, ago, under_way) in answers {
                 let (before, round) = (window.limit(), window.round());
                 if refused {
@@ -205,7 +206,7 @@ mod tests {
         /// Against any quota, once it has been met: few refusals, and the places are used.
         #[test]
         fn it_settles_just_below_any_quota(quota in 1usize..32) {
-            let mut window = Window::new(32);
+            let mut window = CallWindow::new(32);
             let (mut refusals, mut used) = (0, 0);
             let rounds = 1000;
             for _ in 0..rounds {

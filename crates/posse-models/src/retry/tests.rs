@@ -8,8 +8,8 @@ use super::*;
 use crate::fake::{Act, Fake, PROMPT, Seen, ask, ask_with, asking_to_wait, failure};
 use crate::governor::COOL_DOWN_MAX;
 
-fn retry(inner: &Arc<Fake>) -> Retry {
-    Retry::new(inner.clone(), RetryPolicy::default(), Arc::default()).seeded(1)
+fn retry(inner: &Arc<Fake>) -> RetryModel {
+    RetryModel::new(inner.clone(), RetryPolicy::default(), Arc::default()).seeded(1)
 }
 
 /// The times between calls, in milliseconds.
@@ -91,14 +91,14 @@ async fn a_wait_beyond_what_is_allowed_fails_at_once_with_the_reset_time() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_429_nobody_calls_with_the_key_before_the_limit_resets() {
-    let governor = Arc::new(Governor::default());
+    let governor = Arc::new(RateGovernor::default());
     let limited = Arc::new(Fake::failing("a", [asking_to_wait(FailureKind::RateLimited, 30_000)]));
     let others = Arc::new(Fake::new("b", []));
     let start = Instant::now();
     let mut tasks = tokio::task::JoinSet::new();
     for seed in 0..8 {
         let inner: Arc<dyn Model> = if seed == 0 { limited.clone() } else { others.clone() };
-        let model = Retry::new(inner, RetryPolicy::default(), governor.clone()).seeded(seed);
+        let model = RetryModel::new(inner, RetryPolicy::default(), governor.clone()).seeded(seed);
         tasks.spawn(async move {
             if seed > 0 {
                 // Calls that begin after the 429 came.
@@ -121,9 +121,9 @@ async fn after_a_429_nobody_calls_with_the_key_before_the_limit_resets() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_is_extended_is_not_waited_for_endlessly() {
-    let governor = Arc::new(Governor::default());
+    let governor = Arc::new(RateGovernor::default());
     let fake = Arc::new(Fake::new("a", []));
-    let model = Retry::new(fake.clone(), RetryPolicy::default(), governor.clone()).seeded(1);
+    let model = RetryModel::new(fake.clone(), RetryPolicy::default(), governor.clone()).seeded(1);
     governor.pause_for(Duration::from_secs(40));
     let closer = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(39)).await;

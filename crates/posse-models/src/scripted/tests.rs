@@ -2,19 +2,19 @@
 
 use posse_core::agent::ModelSettings;
 use posse_core::board::Urgency;
-use posse_runtime::ports::{Memo, NoDeltas, Unlimited};
+use posse_runtime::ports::{ModelMemo, NoDeltas, UnlimitedCalls};
 
 use super::*;
 
-async fn ask(model: &Scripted, messages: &[Message]) -> Result<Reply, ModelFailure> {
+async fn ask(model: &ScriptedModel, messages: &[Message]) -> Result<Reply, ModelFailure> {
     ask_with(model, messages, ToolUse::Auto, &NoDeltas).await
 }
 
 async fn ask_with(
-    model: &Scripted,
+    model: &ScriptedModel,
     messages: &[Message],
     tool_use: ToolUse,
-    deltas: &dyn Deltas,
+    deltas: &dyn DeltaSink,
 ) -> Result<Reply, ModelFailure> {
     let request = ModelRequest {
         system: "be brief",
@@ -26,8 +26,8 @@ async fn ask_with(
         answered_by: posse_core::usage::ByModel::nobody(),
         unanswered: 0,
         generation: 0,
-        memo: &mut Memo::default(),
-        allowance: &Unlimited,
+        memo: &mut ModelMemo::default(),
+        allowance: &UnlimitedCalls,
         urgency: Urgency::Interactive,
     };
     model.call(request, deltas).await
@@ -82,7 +82,7 @@ async fn a_step_is_repeated_until_a_result_says_so_and_each_turn_may_be_played_b
     ];
     for results in results {
         // A fresh model each time: nothing but the messages may say where the script stands.
-        let model = Scripted::parse("demo", POLL, Some("lead")).unwrap();
+        let model = ScriptedModel::parse("demo", POLL, Some("lead")).unwrap();
         let reply = ask(&model, &messages).await.unwrap();
         assert_eq!(reply.stop, ReplyStop::ToolUse);
         asked.extend(arguments_of(&reply).iter().map(|text| (*text).to_owned()));
@@ -93,7 +93,7 @@ async fn a_step_is_repeated_until_a_result_says_so_and_each_turn_may_be_played_b
     assert_eq!(asked, [r#"{"action":"spawn"}"#, poll, poll, poll, collect]);
     assert_eq!(posse_core::message::find_fault(&messages), None);
 
-    let model = Scripted::parse("demo", POLL, Some("lead")).unwrap();
+    let model = ScriptedModel::parse("demo", POLL, Some("lead")).unwrap();
     let last = ask(&model, &messages).await.unwrap();
     assert_eq!(text_of(&last), "it said all good");
     assert_eq!(last.usage, Usage { input: 7, output: 3, ..Usage::default() });
@@ -107,7 +107,7 @@ async fn a_step_is_repeated_until_a_result_says_so_and_each_turn_may_be_played_b
 #[tokio::test]
 async fn a_repeated_step_ends_at_its_bound() {
     let script = "[{calls: [{poll: {}}], repeat_until: done, repeat_max: 2}, {text: end}]";
-    let model = Scripted::parse("demo", script, None).unwrap();
+    let model = ScriptedModel::parse("demo", script, None).unwrap();
     let mut messages = vec![Message::user("go")];
     for _ in 0..2 {
         let reply = ask(&model, &messages).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_failing_step_is_consumed_by_one_attempt() {
     - {text: ""}
     - text: two
     "#;
-    let model = Scripted::parse("demo", script, None).unwrap();
+    let model = ScriptedModel::parse("demo", script, None).unwrap();
     let mut messages = vec![Message::user("go")];
     let reply = ask(&model, &messages).await.unwrap();
     answer(&mut messages, &reply, &[]);
@@ -151,7 +151,7 @@ async fn a_failing_step_is_consumed_by_one_attempt() {
 #[derive(Default)]
 struct Seen(Mutex<Vec<String>>);
 
-impl Deltas for Seen {
+impl DeltaSink for Seen {
     fn alive(&self) {}
     fn delta(&self, delta: Delta<'_>) {
         self.0.lock().unwrap().push(format!("{delta:?}"));
@@ -161,7 +161,7 @@ impl Deltas for Seen {
 #[tokio::test(start_paused = true)]
 async fn a_reply_is_shown_word_by_word_after_its_delay() {
     let script = "[{thinking: hm, text: two words, calls: [{ls: }], delay_ms: 40, stop: max_tokens}]";
-    let model = Scripted::parse("demo", script, None).unwrap();
+    let model = ScriptedModel::parse("demo", script, None).unwrap();
     let seen = Seen::default();
     let start = tokio::time::Instant::now();
     let reply = ask_with(&model, &[Message::user("12345678")], ToolUse::Auto, &seen).await.unwrap();
@@ -180,7 +180,7 @@ async fn a_reply_is_shown_word_by_word_after_its_delay() {
 
 #[tokio::test]
 async fn a_turn_without_tools_is_answered_in_text() {
-    let model = Scripted::parse("demo", "[{calls: [{ls: {}}]}]", None).unwrap();
+    let model = ScriptedModel::parse("demo", "[{calls: [{ls: {}}]}]", None).unwrap();
     let reply = ask_with(&model, &[Message::user("go")], ToolUse::Forbidden, &NoDeltas).await.unwrap();
     assert_eq!((reply.stop, reply.notes.len(), reply.blocks.len()), (ReplyStop::EndTurn, 1, 1));
 }
@@ -192,8 +192,8 @@ async fn a_placeholder_that_stands_for_nothing_says_which_step_it_is_in() {
         ("{result:x}", "does not begin with a result number"),
         ("{result:0", "has no `}`"),
     ] {
-        let step = Step { text: Some(text.to_owned()), ..Step::default() };
-        let failure = ask(&Scripted::new("demo", vec![step]), &[Message::user("go")]).await.unwrap_err();
+        let step = ScriptStep { text: Some(text.to_owned()), ..ScriptStep::default() };
+        let failure = ask(&ScriptedModel::new("demo", vec![step]), &[Message::user("go")]).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::InvalidRequest);
         assert!(failure.message.contains("cannot play step 1") && failure.message.contains(why), "{failure}");
     }
@@ -201,7 +201,7 @@ async fn a_placeholder_that_stands_for_nothing_says_which_step_it_is_in() {
 
 #[test]
 fn raw_arguments_stay_as_they_are() {
-    let script: Vec<Step> =
+    let script: Vec<ScriptStep> =
         serde_saphyr::from_str(r#"[{calls: [{tool: write, raw: '{"path": "a'}]}]"#).unwrap();
     let raw = ScriptedArguments::Raw(r#"{"path": "a"#.to_owned());
     assert_eq!(script[0].calls, [ScriptedCall { tool: "write".to_owned(), arguments: raw }]);
@@ -219,7 +219,7 @@ fn a_wrong_script_is_refused_with_its_place() {
         ("just words", "demo.yaml:1:1: ", "list of steps"),
     ];
     for (script, place, what) in cases {
-        let error = Scripted::parse("demo.yaml", script, None)
+        let error = ScriptedModel::parse("demo.yaml", script, None)
             .err()
             .unwrap_or_else(|| panic!("{script} was accepted"));
         assert_eq!(error.code(), ErrorCode::ScriptInvalid);
@@ -235,11 +235,11 @@ fn roles_are_named_when_they_have_to_be() {
         (POLL, Some("nobody"), "no role `nobody`"),
         ("- text: a", Some("lead"), "has no role `lead`"),
     ] {
-        let error = Scripted::parse("demo", script, role).err().unwrap();
+        let error = ScriptedModel::parse("demo", script, role).err().unwrap();
         assert!(error.message().contains(what), "{error}");
         assert!(error.advice().is_some());
     }
-    assert!(Scripted::parse("demo", "{only: [{text: a}]}", None).is_ok());
+    assert!(ScriptedModel::parse("demo", "{only: [{text: a}]}", None).is_ok());
 }
 
 #[test]
@@ -248,10 +248,10 @@ fn a_reference_names_a_file_and_a_role() {
     let path = directory.path().join("demo.json");
     std::fs::write(&path, r#"{"lead": [{"text": "hi"}], "helper": []}"#).unwrap();
     let reference = format!("{}#lead", path.display());
-    let model = Scripted::from_reference(&reference).unwrap();
+    let model = ScriptedModel::from_reference(&reference).unwrap();
     assert_eq!(model.name(), format!("scripted:{reference}"));
     assert_eq!(model.leftover(), [1]);
-    let error = Scripted::from_reference("nowhere/at/all.yaml").err().unwrap();
+    let error = ScriptedModel::from_reference("nowhere/at/all.yaml").err().unwrap();
     assert_eq!(error.code(), ErrorCode::ScriptInvalid);
 }
 
@@ -263,6 +263,6 @@ fn the_example_in_the_documentation_is_a_script() {
         lines.skip_while(|line| line.trim() != "```yaml").skip(1).take_while(|line| line.trim() != "```");
     let example: String = example.map(|line| format!("{line}\n")).collect();
     for (role, steps) in [("orchestrator", 4), ("researcher", 1)] {
-        assert_eq!(Scripted::parse("example", &example, Some(role)).unwrap().leftover().len(), steps);
+        assert_eq!(ScriptedModel::parse("example", &example, Some(role)).unwrap().leftover().len(), steps);
     }
 }

@@ -1,8 +1,8 @@
 //! The body grows by what is new, and by nothing else.
 
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
-use posse_models::body::{BodyMemo, Work};
+use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult};
+use posse_models::body::{BodyMemo, EncodingWork};
 use posse_models::openai_chat::OpenAiChat;
 use posse_runtime::ports::Model;
 use posse_testkit::server::Server;
@@ -16,7 +16,7 @@ fn push_turn(talk: &mut Talk, turn: u32) {
         key: CallKey { turn, index: 0 },
         id: format!("call_{turn:04}"),
         name: "read".to_owned(),
-        arguments: Arguments::Object(format!(r#"{{"path":"file_{turn:04}"}}"#)),
+        arguments: CallArguments::Object(format!(r#"{{"path":"file_{turn:04}"}}"#)),
         signature: None,
     };
     let result = ToolResult::new(&call, "a line of text\n".repeat(273));
@@ -24,11 +24,11 @@ fn push_turn(talk: &mut Talk, turn: u32) {
     talk.messages.push(Message::Results { results: vec![result] });
 }
 
-async fn call(talk: &mut Talk, model: &dyn Model) -> Work {
+async fn call(talk: &mut Talk, model: &dyn Model) -> EncodingWork {
     let before = talk.memo.value::<BodyMemo>().work();
     talk.call(model).await.unwrap();
     let after = talk.memo.value::<BodyMemo>().work();
-    Work {
+    EncodingWork {
         serialised: after.serialised - before.serialised,
         copied: after.copied - before.copied,
         rebuilds: after.rebuilds - before.rebuilds,

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse_core::message::{Arguments, Block};
+use posse_core::message::{Block, CallArguments};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::tokens::tokens_at_most;
-use posse_models::http::{Credential, Secret};
+use posse_models::http::{KeySource, SecretText};
 use posse_testkit::server::{Answer, Server};
 use posse_testkit::wire::{Format, Say};
 use serde_json::{Value, json};
@@ -212,8 +212,8 @@ async fn a_refused_key_is_read_once_more_and_beats_every_word_about_quota() {
         let server = Server::script([denied(), Answer::sse(Say::text("ok").sse(format))]).await;
         let reads = Arc::new(AtomicUsize::new(0));
         let counted = reads.clone();
-        let rotating = Credential::from_fn(move || {
-            Some(Secret::new(format!("key-number-{}", counted.fetch_add(1, Ordering::Relaxed))))
+        let rotating = KeySource::from_fn(move || {
+            Some(SecretText::new(format!("key-number-{}", counted.fetch_add(1, Ordering::Relaxed))))
         });
         let mut at = endpoint(server.url());
         at.credential = rotating;
@@ -234,8 +234,8 @@ async fn a_refused_key_is_read_once_more_and_beats_every_word_about_quota() {
         let server = Server::script([denied(), denied(), denied()]).await;
         let mut at = endpoint(server.url());
         let serial = AtomicUsize::new(0);
-        at.credential = Credential::from_fn(move || {
-            Some(Secret::new(format!("key-{}", serial.fetch_add(1, Ordering::Relaxed))))
+        at.credential = KeySource::from_fn(move || {
+            Some(SecretText::new(format!("key-{}", serial.fetch_add(1, Ordering::Relaxed))))
         });
         let failure = Talk::new().call(&*model_at(format, at)).await.unwrap_err();
         assert_eq!(
@@ -293,7 +293,7 @@ async fn arguments_cut_by_the_output_limit_are_truncated_and_never_empty() {
         Answer::sse(events(&[json!({"type": "response.incomplete", "response": response})]))
     };
     for fragments in [&[][..], &[r#"{"path":"#, r#""a"#], &["{"]] {
-        let expected = Arguments::Truncated(fragments.concat());
+        let expected = CallArguments::Truncated(fragments.concat());
         for (format, answer) in [
             (Format::Anthropic, anthropic(fragments)),
             (Format::OpenAiChat, chat(fragments)),
@@ -308,18 +308,18 @@ async fn arguments_cut_by_the_output_limit_are_truncated_and_never_empty() {
     let whole = json!({"content": [{"type": "tool_use", "id": "c", "name": "write", "input": {}}],
         "stop_reason": "max_tokens"});
     let reply = replies(Format::Anthropic, Answer::json(200, &whole)).await;
-    assert_eq!(calls_of(&reply)[0].3, Arguments::Truncated("{}".into()));
+    assert_eq!(calls_of(&reply)[0].3, CallArguments::Truncated("{}".into()));
 }
 
 // P18, P20, P21, P22
 #[tokio::test]
 async fn arguments_are_judged_by_what_they_are() {
     for (fragments, expected) in [
-        (vec![r#"{"a":"#, "[1"], Arguments::Truncated(r#"{"a":[1"#.into())),
-        (vec![""], Arguments::Object("{}".into())),
-        (vec![], Arguments::Object("{}".into())),
-        (vec!["", r#"{"a""#, "", ":1}"], Arguments::Object(r#"{"a":1}"#.into())),
-        (vec!["null"], Arguments::Object("{}".into())),
+        (vec![r#"{"a":"#, "[1"], CallArguments::Truncated(r#"{"a":[1"#.into())),
+        (vec![""], CallArguments::Object("{}".into())),
+        (vec![], CallArguments::Object("{}".into())),
+        (vec!["", r#"{"a""#, "", ":1}"], CallArguments::Object(r#"{"a":1}"#.into())),
+        (vec!["null"], CallArguments::Object("{}".into())),
     ] {
         let mut deltas = vec![json!({"index": 0, "id": "c", "function": {"name": "t"}})];
         deltas.extend(fragments.iter().map(|f| json!({"index": 0, "function": {"arguments": f}})));
@@ -329,12 +329,12 @@ async fn arguments_are_judged_by_what_they_are() {
     for bad in ["{a:1}", "[1]", r#""{\"a\":1}""#, r#"{"a":1} {"b":2}"#] {
         let delta = json!({"index": 0, "id": "c", "function": {"name": "t", "arguments": bad}});
         let reply = replies(Format::OpenAiChat, chat_calls(&[delta], "tool_calls")).await;
-        assert!(matches!(&calls_of(&reply)[0].3, Arguments::Invalid(text, _) if text == bad), "{bad}");
+        assert!(matches!(&calls_of(&reply)[0].3, CallArguments::Invalid(text, _) if text == bad), "{bad}");
     }
     // Some servers send the object itself.
     let delta = json!({"index": 0, "id": "c", "function": {"name": "t", "arguments": {"a": 1}}});
     let reply = replies(Format::OpenAiChat, chat_calls(&[delta], "tool_calls")).await;
-    assert_eq!(calls_of(&reply)[0].3, Arguments::Object(r#"{"a":1}"#.into()));
+    assert_eq!(calls_of(&reply)[0].3, CallArguments::Object(r#"{"a":1}"#.into()));
 }
 
 // P23
@@ -346,7 +346,7 @@ async fn repeated_ids_stay_separate_calls() {
             let reply = replies(format, answer).await;
             let found: Vec<_> =
                 calls_of(&reply).into_iter().map(|(index, _, _, arguments)| (index, arguments)).collect();
-            let object = |text: &str| Arguments::Object(text.to_owned());
+            let object = |text: &str| CallArguments::Object(text.to_owned());
             let expected = [(0, object(r#"{"path":"a"}"#)), (1, object(r#"{"path":"b"}"#))];
             assert_eq!(found, expected, "{format:?}");
         }
@@ -395,7 +395,7 @@ async fn missing_ids_missing_indexes_and_repeated_indexes_do_not_mix_calls() {
         let reply = replies(Format::OpenAiChat, chat_calls(&deltas, "tool_calls")).await;
         let found: Vec<_> =
             calls_of(&reply).into_iter().map(|(index, _, name, a)| (index, name, a)).collect();
-        let object = |text: &str| Arguments::Object(text.to_owned());
+        let object = |text: &str| CallArguments::Object(text.to_owned());
         let expected =
             [(0, "read".to_owned(), object(r#"{"n":1}"#)), (1, "grep".to_owned(), object(r#"{"n":2}"#))];
         assert_eq!(found, expected, "{deltas:?}");
@@ -661,7 +661,7 @@ async fn gateway_headers_are_sent_and_their_values_kept_out_of_errors() {
         Server::handler(|_| Answer::new(500, "text/plain", "bad gateway-token-123 and sk-test-0123456789"))
             .await;
     let mut at = endpoint(server.url());
-    at.headers = vec![("X-Gateway".to_owned(), Secret::new("gateway-token-123"))];
+    at.headers = vec![("X-Gateway".to_owned(), SecretText::new("gateway-token-123"))];
     let failure = Talk::new().call(&*model_at(Format::OpenAiChat, at)).await.unwrap_err();
     assert_eq!(server.request().header("x-gateway"), Some("gateway-token-123"));
     assert_eq!(failure.message, "bad [key] and [key]");
@@ -682,7 +682,7 @@ async fn a_dropped_call_closes_its_connection_and_the_conversation_goes_on() {
     let mut talk = Talk::new();
     let (alive, mut woken) = tokio::sync::mpsc::unbounded_channel();
     struct Bell(tokio::sync::mpsc::UnboundedSender<()>);
-    impl posse_runtime::ports::Deltas for Bell {
+    impl posse_runtime::ports::DeltaSink for Bell {
         fn alive(&self) {
             let _ = self.0.send(());
         }

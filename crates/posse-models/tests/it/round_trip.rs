@@ -1,11 +1,11 @@
 //! Two turns and more, in every format, streamed and whole.
 
 use posse_core::agent::Effort;
-use posse_core::message::{Arguments, Block, Message, ToolResult};
+use posse_core::message::{Block, CallArguments, Message, ToolResult};
 use posse_core::reply::ReplyStop;
 use posse_core::usage::Usage;
-use posse_models::http::{Credential, Endpoint};
-use posse_models::openai_chat::{Dialect, OpenAiChat};
+use posse_models::http::{KeySource, ProviderEndpoint};
+use posse_models::openai_chat::{ChatDialect, OpenAiChat};
 use posse_runtime::ports::ToolUse;
 use posse_testkit::server::{Recorded, Server};
 use posse_testkit::wire::{self, Format, Say};
@@ -31,7 +31,7 @@ async fn two_turns(format: Format, buffered: bool) -> Vec<Recorded> {
     let watcher = Watcher::default();
 
     let first = talk.watched(&*model, &watcher).await.unwrap();
-    let object = |text: &str| Arguments::Object(text.to_owned());
+    let object = |text: &str| CallArguments::Object(text.to_owned());
     assert_eq!(
         calls_of(&first),
         [
@@ -381,10 +381,11 @@ async fn calls_of_another_model_are_answered_without_thinking_and_signed_for_gem
 #[tokio::test]
 async fn a_local_server_needs_no_key_and_gets_the_fields_it_knows() {
     let server = Server::handler(|request| Say::text("ok").thinking("hm", "").answer(request)).await;
-    let model = OpenAiChat::new(Endpoint::new(format!("{}/v1/", server.url()), Credential::none()), "llama3")
-        .unwrap()
-        .provider("ollama")
-        .dialect(Dialect { reasoning_back: true, ..Dialect::compatible() });
+    let model =
+        OpenAiChat::new(ProviderEndpoint::new(format!("{}/v1/", server.url()), KeySource::none()), "llama3")
+            .unwrap()
+            .provider("ollama")
+            .dialect(ChatDialect { reasoning_back: true, ..ChatDialect::compatible() });
     let mut talk = Talk::new();
     let reply = talk.call(&model).await.unwrap();
     assert_eq!(reply.model, "ollama:llama3");
@@ -410,7 +411,7 @@ async fn bad_names_and_bad_arguments_are_sent_back_in_a_valid_form() {
             key: posse_core::id::CallKey { turn: 1, index: 0 },
             id: "id with spaces".to_owned(),
             name: format!("fs.read/{}", "x".repeat(10_000)),
-            arguments: Arguments::Invalid("{oops".to_owned(), "why".to_owned()),
+            arguments: CallArguments::Invalid("{oops".to_owned(), "why".to_owned()),
             signature: None,
         };
         let mut talk = Talk::new();

@@ -6,24 +6,26 @@ use std::time::Duration;
 use posse_core::agent::ModelSettings;
 use posse_core::board::Urgency;
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, Message, ToolResult};
+use posse_core::message::{Block, CallArguments, Message, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_models::anthropic::Anthropic;
 use posse_models::gemini::Gemini;
-use posse_models::http::{Credential, Endpoint, Secret};
+use posse_models::http::{KeySource, ProviderEndpoint, SecretText};
 use posse_models::openai_chat::OpenAiChat;
 use posse_models::openai_responses::OpenAiResponses;
-use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited};
+use posse_runtime::ports::{
+    Delta, DeltaSink, Model, ModelMemo, ModelRequest, NoDeltas, ToolUse, UnlimitedCalls,
+};
 use posse_testkit::server::{Answer, Server};
 use posse_testkit::wire::Format;
 
 pub const KEY: &str = "sk-test-0123456789";
 
-pub fn endpoint(url: &str) -> Endpoint {
-    Endpoint {
+pub fn endpoint(url: &str) -> ProviderEndpoint {
+    ProviderEndpoint {
         end_grace: Duration::from_millis(50),
-        ..Endpoint::new(url, Credential::fixed(Secret::new(KEY)))
+        ..ProviderEndpoint::new(url, KeySource::fixed(SecretText::new(KEY)))
     }
 }
 
@@ -31,7 +33,7 @@ pub fn model(format: Format, url: &str) -> Box<dyn Model> {
     model_at(format, endpoint(url))
 }
 
-pub fn model_at(format: Format, endpoint: Endpoint) -> Box<dyn Model> {
+pub fn model_at(format: Format, endpoint: ProviderEndpoint) -> Box<dyn Model> {
     match format {
         Format::Anthropic => Box::new(Anthropic::new(endpoint, "claude-haiku-4-5").unwrap()),
         Format::OpenAiChat => Box::new(OpenAiChat::new(endpoint, "gpt-5").unwrap()),
@@ -45,7 +47,7 @@ pub fn tool(name: &str) -> ToolSpec {
         name: name.to_owned(),
         description: format!("The tool {name}."),
         input_schema: r#"{"type":"object","properties":{"path":{"type":"string"}}}"#.to_owned(),
-        effect: Effect::Pure,
+        effect: ToolEffect::Pure,
     }
 }
 
@@ -57,7 +59,7 @@ pub struct Talk {
     pub settings: ModelSettings,
     pub tool_use: ToolUse,
     pub generation: u64,
-    pub memo: Memo,
+    pub memo: ModelMemo,
 }
 
 impl Talk {
@@ -69,7 +71,7 @@ impl Talk {
             settings: ModelSettings::default(),
             tool_use: ToolUse::Auto,
             generation: 0,
-            memo: Memo::default(),
+            memo: ModelMemo::default(),
         }
     }
 
@@ -90,7 +92,7 @@ impl Talk {
             unanswered: 0,
             generation: self.generation,
             memo: &mut self.memo,
-            allowance: &Unlimited,
+            allowance: &UnlimitedCalls,
             urgency: Urgency::Interactive,
         }
     }
@@ -99,7 +101,11 @@ impl Talk {
         self.watched(model, &NoDeltas).await
     }
 
-    pub async fn watched(&mut self, model: &dyn Model, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
+    pub async fn watched(
+        &mut self,
+        model: &dyn Model,
+        deltas: &dyn DeltaSink,
+    ) -> Result<Reply, ModelFailure> {
         model.call(self.request(), deltas).await
     }
 
@@ -144,7 +150,7 @@ pub fn text_of(reply: &Reply) -> String {
 }
 
 /// Index, id, name and arguments of every call.
-pub fn calls_of(reply: &Reply) -> Vec<(u32, String, String, Arguments)> {
+pub fn calls_of(reply: &Reply) -> Vec<(u32, String, String, CallArguments)> {
     let calls = reply.blocks.iter().filter_map(Block::as_call);
     calls.map(|call| (call.key.index, call.id.clone(), call.name.clone(), call.arguments.clone())).collect()
 }
@@ -156,7 +162,7 @@ pub struct Watcher {
     pub alive: Mutex<usize>,
 }
 
-impl Deltas for Watcher {
+impl DeltaSink for Watcher {
     fn alive(&self) {
         *self.alive.lock().unwrap() += 1;
     }

@@ -8,20 +8,20 @@ use posse_core::board::Urgency;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::tokens::tokens_at_most;
-use posse_models::fallback::Fallback;
-use posse_models::governor::{Governor, MAX_IN_FLIGHT};
-use posse_models::record::{Record, Recorder, Replay};
-use posse_models::retry::{Retry, RetryPolicy};
-use posse_models::scripted::Scripted;
-use posse_models::watch::{Patience, Watched};
-use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, ToolUse, Unlimited};
+use posse_models::fallback::FallbackModel;
+use posse_models::governor::{MAX_IN_FLIGHT, RateGovernor};
+use posse_models::record::{RecordedModel, RecordingFile, ReplayModel};
+use posse_models::retry::{RetryModel, RetryPolicy};
+use posse_models::scripted::ScriptedModel;
+use posse_models::watch::{StallTimeouts, WatchedModel};
+use posse_runtime::ports::{Delta, DeltaSink, Model, ModelMemo, ModelRequest, ToolUse, UnlimitedCalls};
 use tokio::time::Instant;
 
 /// A provider as the binary wires it: watched, and asked again. The script itself stays in reach.
-fn provider(name: &str, script: &str) -> (Arc<Scripted>, Arc<dyn Model>) {
-    let script = Arc::new(Scripted::parse(name, script, None).unwrap());
-    let watched = Arc::new(Watched::new(script.clone(), Patience::default()));
-    let retry = Retry::new(watched, RetryPolicy::default(), Governor::new(MAX_IN_FLIGHT)).seeded(7);
+fn provider(name: &str, script: &str) -> (Arc<ScriptedModel>, Arc<dyn Model>) {
+    let script = Arc::new(ScriptedModel::parse(name, script, None).unwrap());
+    let watched = Arc::new(WatchedModel::new(script.clone(), StallTimeouts::default()));
+    let retry = RetryModel::new(watched, RetryPolicy::default(), RateGovernor::new(MAX_IN_FLIGHT)).seeded(7);
     (script, Arc::new(retry))
 }
 
@@ -29,7 +29,7 @@ fn provider(name: &str, script: &str) -> (Arc<Scripted>, Arc<dyn Model>) {
 #[derive(Default)]
 struct Screen(Mutex<String>);
 
-impl Deltas for Screen {
+impl DeltaSink for Screen {
     fn alive(&self) {}
 
     fn delta(&self, delta: Delta<'_>) {
@@ -53,8 +53,8 @@ async fn ask(model: &dyn Model, screen: &Screen) -> Result<Reply, ModelFailure> 
         answered_by: posse_core::usage::ByModel::nobody(),
         unanswered: 0,
         generation: 0,
-        memo: &mut Memo::default(),
-        allowance: &Unlimited,
+        memo: &mut ModelMemo::default(),
+        allowance: &UnlimitedCalls,
         urgency: Urgency::Interactive,
     };
     model.call(request, screen).await
@@ -91,7 +91,7 @@ async fn a_provider_that_is_down_is_replaced_and_everybody_is_told() {
     let (first, a) = provider("p:a", &format!("[{}]", [down; 5].join(", ")));
     let (_, b) = provider("q:b", "[{text: Hello.}]");
     let screen = Screen::default();
-    let reply = ask(&Fallback::new(a, vec![b]), &screen).await.unwrap();
+    let reply = ask(&FallbackModel::new(a, vec![b]), &screen).await.unwrap();
     assert_eq!(
         (reply.model.as_str(), &reply.notes[..]),
         ("q:b", &["fell back from p:a to q:b: overloaded".to_owned()][..])
@@ -105,7 +105,7 @@ async fn a_bad_key_is_neither_asked_again_nor_replaced() {
     let (first, a) =
         provider("p:a", "[{fail: {kind: unauthorised, status: 401, message: bad key}}, {text: no}]");
     let (second, b) = provider("q:b", "[{text: no}]");
-    let failure = ask(&Fallback::new(a, vec![b]), &Screen::default()).await.unwrap_err();
+    let failure = ask(&FallbackModel::new(a, vec![b]), &Screen::default()).await.unwrap_err();
     let expected =
         ModelFailure { status: Some(401), ..ModelFailure::new(FailureKind::Unauthorised, "bad key") };
     assert_eq!(failure, expected);
@@ -117,8 +117,9 @@ async fn a_recording_of_the_whole_tower_replays_without_it() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tape.jsonl");
     let (_, model) = provider("p:a", "[{text: Half, fail: {kind: connection}}, {text: Hello.}]");
-    let recorded = ask(&Record::new(model, Recorder::open(&path).unwrap()), &Screen::default()).await;
-    let replay = Replay::load(&path, "p:a").unwrap();
+    let recorded =
+        ask(&RecordedModel::new(model, RecordingFile::open(&path).unwrap()), &Screen::default()).await;
+    let replay = ReplayModel::load(&path, "p:a").unwrap();
     let start = Instant::now();
     assert_eq!(ask(&replay, &Screen::default()).await, recorded);
     assert_eq!((start.elapsed(), replay.leftover()), (Duration::ZERO, 0));

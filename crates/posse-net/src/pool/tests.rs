@@ -10,12 +10,12 @@ use tokio::task::yield_now;
 
 /// Sends a request through a proxy that replies with `answer`; returns the result and the bytes that the
 /// proxy received.
-async fn through_proxy(target: &str, answer: &'static [u8]) -> (Result<u16, Error>, String) {
+async fn through_proxy(target: &str, answer: &'static [u8]) -> (Result<u16, PoolError>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://user:word@{}", listener.local_addr().unwrap());
     let proxies = Matcher::builder().all(address).no("direct.test").build();
     let target = Uri::try_from(target).unwrap();
-    let pool = Pool::new(&target, Some(proxies), Duration::from_secs(5)).unwrap();
+    let pool = ConnectionPool::new(&target, Some(proxies), Duration::from_secs(5)).unwrap();
     let proxy = tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut heard = Vec::new();
@@ -41,7 +41,7 @@ async fn a_server_is_reached_by_its_address_and_by_its_name() {
     });
     for host in ["127.0.0.1", "localhost"] {
         let target = Uri::try_from(format!("http://{host}:{port}/")).unwrap();
-        let pool = Pool::new(&target, None, Duration::from_secs(5)).unwrap();
+        let pool = ConnectionPool::new(&target, None, Duration::from_secs(5)).unwrap();
         assert_eq!(get(&pool, &target).await.unwrap().status(), 204, "{host}");
     }
     let address = |uri: &'static str| address(&Uri::from_static(uri)).map(|address| address.to_string());
@@ -76,7 +76,7 @@ async fn whoever_does_not_answer_in_time_is_not_waited_for() {
     // Nothing accepts the handshake: the connection is open and stays silent.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = Uri::try_from(format!("https://{}/", listener.local_addr().unwrap())).unwrap();
-    let pool = Pool::new(&target, None, Duration::from_secs(3)).unwrap();
+    let pool = ConnectionPool::new(&target, None, Duration::from_secs(3)).unwrap();
     let error = get(&pool, &target).await.unwrap_err();
     assert!(error.is_connect(), "{error:?}");
 }
@@ -101,7 +101,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 /// A scripted server; the script gets the numbers of the connection and of the request on it.
 struct Server {
     target: Uri,
-    pool: Pool,
+    pool: ConnectionPool,
     heard: Arc<Mutex<Vec<(usize, usize)>>>,
     closed: Arc<AtomicUsize>,
     leave: Arc<Notify>,
@@ -111,7 +111,7 @@ impl Server {
     async fn new(script: fn(usize, usize) -> Act) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let target = Uri::try_from(format!("http://{}/path?query", listener.local_addr().unwrap())).unwrap();
-        let pool = Pool::new(&target, None, Duration::from_secs(5)).unwrap();
+        let pool = ConnectionPool::new(&target, None, Duration::from_secs(5)).unwrap();
         let server =
             Self { target, pool, heard: Arc::default(), closed: Arc::default(), leave: Arc::default() };
         let (heard, closed, leave) = (server.heard.clone(), server.closed.clone(), server.leave.clone());
@@ -136,13 +136,13 @@ impl Server {
         server
     }
 
-    async fn send(&self) -> Result<Response<Body>, Error> {
+    async fn send(&self) -> Result<Response<ResponseStream>, PoolError> {
         get(&self.pool, &self.target).await
     }
 
-    async fn ask(&self) -> Result<Bytes, Error> {
+    async fn ask(&self) -> Result<Bytes, PoolError> {
         let body = self.send().await?.into_body();
-        body.collect().await.map(|body| body.to_bytes()).map_err(Error::Sent)
+        body.collect().await.map(|body| body.to_bytes()).map_err(PoolError::Sent)
     }
 
     fn heard(&self) -> Vec<(usize, usize)> {
@@ -158,7 +158,7 @@ impl Server {
     }
 }
 
-async fn get(pool: &Pool, target: &Uri) -> Result<Response<Body>, Error> {
+async fn get(pool: &ConnectionPool, target: &Uri) -> Result<Response<ResponseStream>, PoolError> {
     let mut request = Request::new(Bytes::new());
     *request.uri_mut() = target.clone();
     pool.send(request).await
@@ -269,7 +269,7 @@ async fn a_request_that_may_have_arrived_is_not_sent_again() {
     .await;
     server.ask().await.unwrap();
     let error = server.ask().await.unwrap_err();
-    assert!(matches!(error, Error::Sent(_)) && !error.is_connect(), "{error:?}");
+    assert!(matches!(error, PoolError::Sent(_)) && !error.is_connect(), "{error:?}");
     assert_eq!(server.heard(), [(0, 0), (0, 1)]);
     assert_eq!(server.ask().await.unwrap(), "ok");
 }
@@ -345,7 +345,7 @@ async fn idle_connections_end_with_the_pool_and_answers_do_not() {
 async fn a_request_for_another_endpoint_is_not_sent() {
     let server = Server::new(|_, _| Act::Answer(OK)).await;
     for other in ["http://127.0.0.1:1/path", "/path"] {
-        assert!(matches!(get(&server.pool, &Uri::from_static(other)).await, Err(Error::Elsewhere)));
+        assert!(matches!(get(&server.pool, &Uri::from_static(other)).await, Err(PoolError::Elsewhere)));
     }
     assert_eq!(server.heard(), []);
 }
@@ -386,7 +386,7 @@ async fn what_is_said_before_the_answer_is_passed_over() {
     })
     .await;
     assert_eq!(server.ask().await.unwrap(), "ok");
-    assert!(matches!(server.ask().await.unwrap_err(), Error::Sent(Broken::Malformed(_))));
+    assert!(matches!(server.ask().await.unwrap_err(), PoolError::Sent(ConnectionError::Malformed(_))));
     assert_eq!(server.heard(), [(0, 0), (0, 1)]);
 }
 
@@ -401,9 +401,9 @@ async fn an_answer_of_unclear_length_ends_its_connection() {
         _ => Act::AnswerAndLeave(b"HTTP/1.1 200 OK\r\n\r\nto the end"),
     })
     .await;
-    assert!(matches!(server.ask().await.unwrap_err(), Error::Sent(Broken::Malformed(_))));
+    assert!(matches!(server.ask().await.unwrap_err(), PoolError::Sent(ConnectionError::Malformed(_))));
     assert_eq!(server.ask().await.unwrap(), "ok");
-    assert!(matches!(server.ask().await.unwrap_err(), Error::Sent(Broken::Malformed(_))));
+    assert!(matches!(server.ask().await.unwrap_err(), PoolError::Sent(ConnectionError::Malformed(_))));
     assert_eq!(server.ask().await.unwrap(), "to the end");
     assert_eq!(server.heard(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
 }
@@ -416,7 +416,7 @@ async fn a_response_whose_transfer_coding_is_not_exactly_chunked_is_refused() {
         let answer = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: {codings}\r\n\r\n2\r\nok\r\n0\r\n\r\n");
         let (target, _hearing) = hears(0, answer.leak().as_bytes()).await;
         let error = post(&target, b"{}".to_vec()).await.unwrap_err();
-        assert!(matches!(error, Error::Sent(Broken::Malformed(_))), "{codings}: {error:?}");
+        assert!(matches!(error, PoolError::Sent(ConnectionError::Malformed(_))), "{codings}: {error:?}");
     }
 }
 
@@ -425,7 +425,7 @@ async fn a_head_without_end_is_not_read_without_end() {
     const ENDLESS: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nx: ", &[b'a'; 80 << 10]];
     let server = Server::new(|_, _| Act::Trickle(ENDLESS)).await;
     let error = server.ask().await.unwrap_err();
-    assert!(matches!(&error, Error::Sent(Broken::Malformed(_))), "{error:?}");
+    assert!(matches!(&error, PoolError::Sent(ConnectionError::Malformed(_))), "{error:?}");
 }
 
 #[tokio::test]
@@ -458,14 +458,14 @@ async fn hears(heard_first: usize, answer: &'static [u8]) -> (Uri, tokio::task::
 /// Larger than the buffers of two sockets.
 const LARGE: usize = 32 << 20;
 
-async fn post(target: &Uri, body: Vec<u8>) -> Result<(u16, Bytes), Error> {
-    let pool = Pool::new(target, None, Duration::from_secs(5)).unwrap();
+async fn post(target: &Uri, body: Vec<u8>) -> Result<(u16, Bytes), PoolError> {
+    let pool = ConnectionPool::new(target, None, Duration::from_secs(5)).unwrap();
     let mut request = Request::new(Bytes::from(body));
     *request.method_mut() = http::Method::POST;
     *request.uri_mut() = target.clone();
     let answer = pool.send(request).await?;
     let status = answer.status().as_u16();
-    answer.into_body().collect().await.map(|body| (status, body.to_bytes())).map_err(Error::Sent)
+    answer.into_body().collect().await.map(|body| (status, body.to_bytes())).map_err(PoolError::Sent)
 }
 
 #[tokio::test]
@@ -504,7 +504,7 @@ async fn what_came_before_a_fault_is_heard_also_if_both_come_at_once() {
     for data in ["ok", "and"] {
         assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), data);
     }
-    assert!(matches!(body.frame().await.unwrap(), Err(Broken::Malformed(_))));
+    assert!(matches!(body.frame().await.unwrap(), Err(ConnectionError::Malformed(_))));
     assert!(body.frame().await.is_none());
 }
 
@@ -513,7 +513,7 @@ async fn who_speaks_something_else_is_not_waited_for() {
     for banner in [&b"SSH-2.0-Server"[..], b"\0\0\x12\x04\0\0\0\0\0", b"\r\n\r\n220 mail"] {
         let (target, _hearing) = hears(0, Box::leak(banner.into())).await;
         let error = post(&target, b"{}".to_vec()).await.unwrap_err();
-        assert!(matches!(error, Error::Sent(Broken::Malformed(_))), "{error:?}");
+        assert!(matches!(error, PoolError::Sent(ConnectionError::Malformed(_))), "{error:?}");
     }
 }
 

@@ -4,24 +4,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::approval::{Answer, Asked, By, Parked, Request, Resolution, Scope, State, Verdict};
+use posse_core::approval::{
+    ApprovalAnswer, ApprovalQuestion, ApprovalRequest, ApprovalScope, ApprovalState, ApprovalVerdict,
+    DecidedBy, ParkedCall, PolicyResolution,
+};
 use posse_core::approval::{canonical_arguments, standing};
 use posse_core::event::{Event, reason, summary};
-use posse_core::grant::Call;
+use posse_core::grant::RequestedCall;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::message::{Arguments, ToolCall, ToolResult};
-use posse_core::run::{Action, Planned, Run};
-use posse_core::tool::{Effect, canonical};
+use posse_core::message::{CallArguments, ToolCall, ToolResult};
+use posse_core::run::{CallAction, PlannedCall, Run};
+use posse_core::tool::{ToolEffect, canonical};
 use posse_core::{ErrorCode, Result};
 use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::{Life, Scene};
+use super::{DriverContext, RunDriver};
 use crate::context::now_ms;
-use crate::panics::Contained;
-use crate::ports::{Approval, ApprovalQuery, Proposal, ProposedCall, ToolInput};
+use crate::panics::PanicGuard;
+use crate::ports::{ApprovalDecision, ApprovalQuery, CallProposal, ProposedCall, ToolInput};
 
 /// Poll interval for answers given in other processes.
 const LISTEN: Duration = Duration::from_millis(200);
@@ -30,31 +33,31 @@ const LISTEN: Duration = Duration::from_millis(200);
 const PATH_MAX: usize = 64;
 
 /// A decision on a call, and the id of its question.
-struct Resolved {
+struct ResolvedApproval {
     approval: Option<String>,
-    answer: Answer,
+    answer: ApprovalAnswer,
 }
 
-impl Life<'_> {
+impl RunDriver<'_> {
     /// Asks whoever has to be asked. What comes back is executed or refused; `None`: the run is over before an answer came.
     pub(super) async fn permit(
         &mut self,
         run: &mut Run,
-        mut batch: Vec<Planned>,
-    ) -> Result<Option<Vec<Planned>>> {
+        mut batch: Vec<PlannedCall>,
+    ) -> Result<Option<Vec<PlannedCall>>> {
         for planned in &mut batch {
             let (effect, asked) = match &planned.action {
-                Action::Refuse(_) => continue,
-                Action::Ask(effect, asked) => (*effect, Some(asked.clone())),
-                Action::Execute(Effect::Pure) => continue,
-                Action::Execute(_) if self.scene.ports.tools.approver().is_none() => continue,
-                Action::Execute(effect) => (*effect, None),
+                CallAction::Refuse(_) => continue,
+                CallAction::Ask(effect, asked) => (*effect, Some(asked.clone())),
+                CallAction::Execute(ToolEffect::Pure) => continue,
+                CallAction::Execute(_) if self.scene.ports.tools.approver().is_none() => continue,
+                CallAction::Execute(effect) => (*effect, None),
             };
             if asked.is_some()
                 && let Some(whole) = canonical_arguments(planned.call.arguments.as_object_text())
             {
                 // The bytes that are shown are the bytes that are executed.
-                Arc::make_mut(&mut planned.call).arguments = Arguments::Object(whole);
+                Arc::make_mut(&mut planned.call).arguments = CallArguments::Object(whole);
             }
             // Whoever takes the task over has to find the call that waits.
             if asked.is_some() {
@@ -63,14 +66,14 @@ impl Life<'_> {
                 self.journal.send()
             }
             match Box::pin(self.review(run, &planned.call, effect, asked)).await? {
-                Review::Granted => planned.action = Action::Execute(effect),
-                Review::Refused(result) => {
+                ApprovalReview::Granted => planned.action = CallAction::Execute(effect),
+                ApprovalReview::Refused(result) => {
                     let (key, tool, why) =
                         (planned.call.key, planned.call.name.clone(), reason(why_of(&result.text)));
                     self.scene.event(|| Event::ToolRefused { key, tool, why });
-                    planned.action = Action::Refuse(result);
+                    planned.action = CallAction::Refuse(result);
                 }
-                Review::Over => return Ok(None),
+                ApprovalReview::Over => return Ok(None),
             }
         }
         Ok(Some(batch))
@@ -80,9 +83,9 @@ impl Life<'_> {
         &mut self,
         run: &mut Run,
         call: &ToolCall,
-        effect: Effect,
-        asked: Option<Asked>,
-    ) -> Result<Review> {
+        effect: ToolEffect,
+        asked: Option<ApprovalQuestion>,
+    ) -> Result<ApprovalReview> {
         let context = self.scene.tool_context(run);
         let idempotency_key = self.scene.idempotency_key(call.key);
         let arguments = call.arguments.as_object_text();
@@ -90,7 +93,7 @@ impl Life<'_> {
             ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context: &context };
         let proposal = match self.scene.ports.tools.propose(&call.name, &input) {
             Ok(proposal) => proposal,
-            Err(answer) => return Ok(Review::Refused(answer.into_result(call))),
+            Err(answer) => return Ok(ApprovalReview::Refused(answer.into_result(call))),
         };
         // Nothing has begun yet, so a wish to stop is heard here at once.
         let stop = &self.scene.ports.stop;
@@ -108,22 +111,24 @@ impl Life<'_> {
         };
         let Some(resolved) = resolved else {
             self.scene.ports.store.close_approvals(&self.scene.id, &fixed!("approval-stopped")).await?;
-            return Ok(Review::Over);
+            return Ok(ApprovalReview::Over);
         };
         if asked.is_some() {
             self.write_down(run, call, &resolved);
         }
         if stop.now.is_cancelled() {
-            return Ok(Review::Over);
+            return Ok(ApprovalReview::Over);
         }
         match resolved.answer.verdict {
-            Verdict::Approve => Ok(Review::Granted),
-            Verdict::Deny => Ok(Review::Refused(refused(call, asked.as_ref(), &resolved.answer, &proposal))),
+            ApprovalVerdict::Approve => Ok(ApprovalReview::Granted),
+            ApprovalVerdict::Deny => {
+                Ok(ApprovalReview::Refused(refused(call, asked.as_ref(), &resolved.answer, &proposal)))
+            }
         }
     }
 
-    fn write_down(&mut self, run: &mut Run, call: &ToolCall, resolved: &Resolved) {
-        let Resolved { approval, answer } = resolved;
+    fn write_down(&mut self, run: &mut Run, call: &ToolCall, resolved: &ResolvedApproval) {
+        let ResolvedApproval { approval, answer } = resolved;
         let (key, verdict, by) = (call.key, answer.verdict, answer.by.clone());
         run.on_resolved(key, verdict, &by);
         let (approval, elapsed_ms) = (approval.clone(), self.elapsed_ms());
@@ -140,7 +145,7 @@ impl Life<'_> {
     }
 }
 
-enum Review {
+enum ApprovalReview {
     Granted,
     Refused(ToolResult),
     /// The run is over.
@@ -153,42 +158,47 @@ fn why_of(refusal: &str) -> &str {
 
 /// Builds the refusal for the model. A person's no is not the model's mistake; a no of the configuration stays the
 /// same next time.
-fn refused(call: &ToolCall, asked: Option<&Asked>, answer: &Answer, proposal: &Proposal) -> ToolResult {
+fn refused(
+    call: &ToolCall,
+    asked: Option<&ApprovalQuestion>,
+    answer: &ApprovalAnswer,
+    proposal: &CallProposal,
+) -> ToolResult {
     let because = |text: &str| match &answer.reason {
         Some(reason) => format!("{text}: {reason}"),
         None => text.to_owned(),
     };
     let why = asked.map_or("", |asked| asked.why.as_str());
     match (&answer.by, proposal.refusal) {
-        (By::Person(_) | By::Deadline | By::Standing(_), Some(refusal)) => {
+        (DecidedBy::Person(_) | DecidedBy::Deadline | DecidedBy::Standing(_), Some(refusal)) => {
             ToolResult::error(call, because(refusal))
         }
-        (By::Person(_), None) if asked.is_none() => ToolResult::error(
+        (DecidedBy::Person(_), None) if asked.is_none() => ToolResult::error(
             call,
             match &answer.reason {
                 Some(reason) => fixed!("refused-with-reason", reason),
                 None => fixed!("refused-no-reason"),
             },
         ),
-        (By::Person(_) | By::Standing(_), None) => {
+        (DecidedBy::Person(_) | DecidedBy::Standing(_), None) => {
             ToolResult::error(call, because(&fixed!("refused-by-person")))
         }
-        (By::Deadline, None) => ToolResult::error(call, fixed!("refused-unanswered", why)),
-        (By::Policy, _) => {
+        (DecidedBy::Deadline, None) => ToolResult::error(call, fixed!("refused-unanswered", why)),
+        (DecidedBy::Policy, _) => {
             let policy = answer.reason.clone().unwrap_or_else(|| fixed!("nobody-is-asked"));
             ToolResult::mistake(call, fixed!("refused-by-policy", why, policy))
         }
     }
 }
 
-impl Scene<'_> {
+impl DriverContext<'_> {
     async fn resolve(
         &self,
         call: &ToolCall,
-        effect: Effect,
-        asked: Option<&Asked>,
-        proposal: &Proposal,
-    ) -> Result<Resolved> {
+        effect: ToolEffect,
+        asked: Option<&ApprovalQuestion>,
+        proposal: &CallProposal,
+    ) -> Result<ResolvedApproval> {
         if let Some(approver) = self.ports.tools.approver() {
             let call = ProposedCall {
                 task: &self.id,
@@ -197,7 +207,10 @@ impl Scene<'_> {
                 shown: proposal.shown.as_ref(),
                 why: asked.map(|asked| asked.why.as_str()),
             };
-            return Ok(Resolved { approval: None, answer: told(Contained(approver.approve(call)).await) });
+            return Ok(ResolvedApproval {
+                approval: None,
+                answer: told(PanicGuard(approver.approve(call)).await),
+            });
         }
         let Some(asked) = asked else {
             unreachable!("without an approver only what a rule asks about comes here")
@@ -207,8 +220,11 @@ impl Scene<'_> {
         match resolved {
             Err(e) if e.code() == ErrorCode::ApprovalMismatch => {
                 let reason = Some("what was approved is another call".to_owned());
-                let answer = Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms()) };
-                Ok(Resolved { approval: None, answer })
+                let answer = ApprovalAnswer {
+                    reason,
+                    ..ApprovalAnswer::new(ApprovalVerdict::Deny, DecidedBy::Policy, now_ms())
+                };
+                Ok(ResolvedApproval { approval: None, answer })
             }
             resolved => resolved,
         }
@@ -217,15 +233,15 @@ impl Scene<'_> {
     async fn ask(
         &self,
         call: &ToolCall,
-        effect: Effect,
-        asked: &Asked,
-        proposal: &Proposal,
-    ) -> Result<Resolved> {
+        effect: ToolEffect,
+        asked: &ApprovalQuestion,
+        proposal: &CallProposal,
+    ) -> Result<ResolvedApproval> {
         let sealed = self.sealed(call, asked, proposal).await?;
         let parked = match self.known(&sealed).await? {
             Some(parked) => parked,
             None => match self.decided(&sealed, effect).await? {
-                Some(answer) => return Ok(Resolved { approval: None, answer }),
+                Some(answer) => return Ok(ResolvedApproval { approval: None, answer }),
                 None => self.ports.store.park(sealed.clone()).await?,
             },
         };
@@ -233,11 +249,16 @@ impl Scene<'_> {
     }
 
     /// The call as it would be executed.
-    async fn sealed(&self, call: &ToolCall, asked: &Asked, proposal: &Proposal) -> Result<Request> {
+    async fn sealed(
+        &self,
+        call: &ToolCall,
+        asked: &ApprovalQuestion,
+        proposal: &CallProposal,
+    ) -> Result<ApprovalRequest> {
         let (tool, arguments) = (canonical(&call.name), call.arguments.as_object_text());
         let policy = self.ports.tools.policy();
         let asked_ms = now_ms();
-        Ok(Request {
+        Ok(ApprovalRequest {
             task: self.id.clone(),
             key: call.key,
             agent: self.start.agent.name.to_string(),
@@ -277,7 +298,7 @@ impl Scene<'_> {
     }
 
     /// An earlier process asked already: its question goes on.
-    async fn known(&self, sealed: &Request) -> Result<Option<Parked>> {
+    async fn known(&self, sealed: &ApprovalRequest) -> Result<Option<ParkedCall>> {
         let query = ApprovalQuery::Call(sealed.task.clone(), sealed.key);
         match self.ports.store.approvals(query).await?.is_empty() {
             true => Ok(None),
@@ -286,31 +307,39 @@ impl Scene<'_> {
     }
 
     /// Returns an earlier answer whose scope covers this call.
-    async fn covered(&self, sealed: &Request) -> Result<Option<Answer>> {
+    async fn covered(&self, sealed: &ApprovalRequest) -> Result<Option<ApprovalAnswer>> {
         let query = ApprovalQuery::Standing(self.id.session().to_owned());
         let earlier = self.ports.store.approvals(query).await?;
         Ok(standing(&sealed.covers, &sealed.task, &sealed.path, &earlier, now_ms()))
     }
 
     /// Decides without asking: by an earlier answer or by the operator's policy.
-    async fn decided(&self, sealed: &Request, effect: Effect) -> Result<Option<Answer>> {
+    async fn decided(&self, sealed: &ApprovalRequest, effect: ToolEffect) -> Result<Option<ApprovalAnswer>> {
         if let Some(answer) = self.covered(sealed).await? {
             return Ok(Some(answer));
         }
         let now_ms = sealed.asked_ms;
-        let Request { tool, arguments, .. } = sealed;
-        let call = Call { tool, effect, arguments, workspace: &self.start.workspace };
+        let ApprovalRequest { tool, arguments, .. } = sealed;
+        let call = RequestedCall { tool, effect, arguments, workspace: &self.start.workspace };
         Ok(match self.ports.tools.policy().resolve(call) {
-            Resolution::Park => None,
-            Resolution::Allow => Some(Answer::new(Verdict::Approve, By::Policy, now_ms)),
-            Resolution::Deny(why) => {
-                Some(Answer { reason: Some(why), ..Answer::new(Verdict::Deny, By::Policy, now_ms) })
+            PolicyResolution::Park => None,
+            PolicyResolution::Allow => {
+                Some(ApprovalAnswer::new(ApprovalVerdict::Approve, DecidedBy::Policy, now_ms))
             }
+            PolicyResolution::Deny(why) => Some(ApprovalAnswer {
+                reason: Some(why),
+                ..ApprovalAnswer::new(ApprovalVerdict::Deny, DecidedBy::Policy, now_ms)
+            }),
         })
     }
 
     /// Until somebody has answered, whoever it is and wherever, or the time is over.
-    async fn wait(&self, call: &ToolCall, sealed: &Request, mut parked: Parked) -> Result<Resolved> {
+    async fn wait(
+        &self,
+        call: &ToolCall,
+        sealed: &ApprovalRequest,
+        mut parked: ParkedCall,
+    ) -> Result<ResolvedApproval> {
         let store = &self.ports.store;
         let deadline_ms = parked.request.deadline_ms;
         if parked.is_open() {
@@ -328,20 +357,27 @@ impl Scene<'_> {
         let until = Instant::now() + Duration::from_millis(deadline_ms.saturating_sub(now_ms()));
         loop {
             match &parked.state {
-                State::Answered(answer) => {
-                    if answer.verdict == Verdict::Approve {
+                ApprovalState::Answered(answer) => {
+                    if answer.verdict == ApprovalVerdict::Approve {
                         parked.permits(&self.id, call.key, &sealed.hash, now_ms())?;
                     }
-                    return Ok(Resolved { approval: Some(parked.id.clone()), answer: answer.clone() });
+                    return Ok(ResolvedApproval {
+                        approval: Some(parked.id.clone()),
+                        answer: answer.clone(),
+                    });
                 }
-                State::Closed(why) => {
+                ApprovalState::Closed(why) => {
                     let reason = Some(why.clone());
-                    let answer = Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms()) };
-                    return Ok(Resolved { approval: Some(parked.id.clone()), answer });
+                    let answer = ApprovalAnswer {
+                        reason,
+                        ..ApprovalAnswer::new(ApprovalVerdict::Deny, DecidedBy::Policy, now_ms())
+                    };
+                    return Ok(ResolvedApproval { approval: Some(parked.id.clone()), answer });
                 }
-                State::Open => {
+                ApprovalState::Open => {
                     let over = Instant::now() >= until;
-                    let default = || Answer::new(sealed.on_deadline, By::Deadline, deadline_ms);
+                    let default =
+                        || ApprovalAnswer::new(sealed.on_deadline, DecidedBy::Deadline, deadline_ms);
                     // What was said about another call meanwhile may be about this one, too.
                     let answer = if over { Some(default()) } else { self.covered(sealed).await? };
                     match answer {
@@ -360,14 +396,16 @@ impl Scene<'_> {
 }
 
 /// Converts the answer of a program's approver. A failed check counts as refused.
-fn told(said: std::result::Result<Approval, String>) -> Answer {
-    let by = By::Person("handler".to_owned());
+fn told(said: std::result::Result<ApprovalDecision, String>) -> ApprovalAnswer {
+    let by = DecidedBy::Person("handler".to_owned());
     let (verdict, reason) = match said {
-        Ok(Approval::Granted) => (Verdict::Approve, None),
-        Ok(Approval::Denied(why)) => (Verdict::Deny, Some(why)),
-        Err(panic) => (Verdict::Deny, Some(format!("internal_error: the approver crashed ({panic})"))),
+        Ok(ApprovalDecision::Granted) => (ApprovalVerdict::Approve, None),
+        Ok(ApprovalDecision::Denied(why)) => (ApprovalVerdict::Deny, Some(why)),
+        Err(panic) => {
+            (ApprovalVerdict::Deny, Some(format!("internal_error: the approver crashed ({panic})")))
+        }
     };
-    Answer { reason, scope: Scope::Once, ..Answer::new(verdict, by, now_ms()) }
+    ApprovalAnswer { reason, scope: ApprovalScope::Once, ..ApprovalAnswer::new(verdict, by, now_ms()) }
 }
 
 /// One hash of several texts; their lengths keep them apart.

@@ -13,21 +13,21 @@ use posse_core::event::{Event, reason, summary};
 use posse_core::id::CallKey;
 use posse_core::journal::Record;
 use posse_core::message::{ToolCall, ToolResult};
-use posse_core::run::{Action, Planned, Run, batches};
+use posse_core::run::{CallAction, PlannedCall, Run, batches};
 use posse_core::text::head_and_tail;
-use posse_core::tool::{Effect, FILE_TOOLS, SESSION_TOOLS, canonical};
+use posse_core::tool::{FILE_TOOLS, SESSION_TOOLS, ToolEffect, canonical};
 use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::{Life, Scene};
-use crate::journal::Journal;
-use crate::leases::Fence;
-use crate::ports::{Payload, ToolContext, ToolInput, ToolOutput};
-use crate::toolbox::Answer;
+use super::{DriverContext, RunDriver};
+use crate::journal::TaskJournal;
+use crate::leases::LeaseGuard;
+use crate::ports::{ObservedPayload, ToolContext, ToolInput, ToolOutput};
+use crate::toolbox::ToolAnswer;
 
-impl Life<'_> {
-    pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<Planned>) -> Result<()> {
+impl RunDriver<'_> {
+    pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<PlannedCall>) -> Result<()> {
         let tools = &self.scene.ports.tools;
         for batch in batches(calls, |call| tools.delegates(&call.name)) {
             if self.scene.ports.stop.now.is_cancelled() {
@@ -55,13 +55,13 @@ impl Life<'_> {
     }
 
     /// Commits the intent of every call with an effect before any of them begins.
-    async fn announce(&mut self, batch: &[Planned]) -> Result<()> {
+    async fn announce(&mut self, batch: &[PlannedCall]) -> Result<()> {
         let mut effectful = false;
-        for Planned { call, action } in batch {
+        for PlannedCall { call, action } in batch {
             match action {
-                Action::Execute(Effect::Pure) | Action::Refuse(_) => {}
-                Action::Ask(..) => unreachable!("whoever had to be asked was asked"),
-                Action::Execute(effect) => {
+                CallAction::Execute(ToolEffect::Pure) | CallAction::Refuse(_) => {}
+                CallAction::Ask(..) => unreachable!("whoever had to be asked was asked"),
+                CallAction::Execute(effect) => {
                     effectful = true;
                     self.journal.note(Record::Intended {
                         key: call.key,
@@ -76,18 +76,18 @@ impl Life<'_> {
     }
 }
 
-impl Scene<'_> {
+impl DriverContext<'_> {
     /// Calls that may write are made with the lease that the task has now, or answered with why it has none.
     async fn raise_fence(
         &self,
         epoch: u64,
-        batch: &[Planned],
-    ) -> Result<(Option<Arc<Fence>>, Option<String>)> {
-        let Scene { ports, id, start, images, .. } = self;
+        batch: &[PlannedCall],
+    ) -> Result<(Option<Arc<LeaseGuard>>, Option<String>)> {
+        let DriverContext { ports, id, start, images, .. } = self;
         if !batch.iter().any(may_write) {
             return Ok((None, None));
         }
-        Ok(match Fence::raise(ports, id, epoch, start, images).await? {
+        Ok(match LeaseGuard::raise(ports, id, epoch, start, images).await? {
             Ok(fence) => (Some(Arc::new(fence)), None),
             Err(why) => (None, Some(why)),
         })
@@ -97,15 +97,15 @@ impl Scene<'_> {
     /// `lost`: why nothing may be written.
     async fn make(
         &self,
-        planned: &Planned,
+        planned: &PlannedCall,
         context: &ToolContext,
         lost: Option<&str>,
     ) -> (ToolResult, Option<String>) {
         let call = &planned.call;
-        if let Action::Refuse(result) = &planned.action {
+        if let CallAction::Refuse(result) = &planned.action {
             return (result.clone(), None);
         }
-        self.payload(Payload::Call(call));
+        self.payload(ObservedPayload::Call(call));
         let (key, tool) = (call.key, &call.name);
         self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
@@ -114,21 +114,21 @@ impl Scene<'_> {
         let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
         let answered = async {
             match lost.filter(|_| may_write(planned)) {
-                Some(why) => Answer::Ran(ToolOutput::error(why)),
+                Some(why) => ToolAnswer::Ran(ToolOutput::error(why)),
                 None => self.ports.tools.call(&call.name, input).await,
             }
         };
         let answer = tokio::select! {
             biased;
             answer = answered => answer,
-            () = self.overdue(context) => Answer::Ran(ToolOutput::cut_off(
+            () = self.overdue(context) => ToolAnswer::Ran(ToolOutput::cut_off(
                 fixed!("tool-given-up"),
             )),
         };
-        let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
+        let effectful = !matches!(planned.action, CallAction::Execute(ToolEffect::Pure));
         let mut result = answer.into_result(call);
         result.in_doubt &= effectful;
-        self.payload(Payload::Result { call, result: &result });
+        self.payload(ObservedPayload::Result { call, result: &result });
         self.event(|| Event::ToolFinished {
             key,
             tool: tool.clone(),
@@ -184,20 +184,21 @@ impl Scene<'_> {
 
 /// Tells whether a call may change files. Session tools and our own read-only tools cannot. Tools that run programs
 /// may, even if they declare no effect.
-fn may_write(planned: &Planned) -> bool {
-    let (Action::Execute(effect) | Action::Ask(effect, _)) = &planned.action else { return false };
+fn may_write(planned: &PlannedCall) -> bool {
+    let (CallAction::Execute(effect) | CallAction::Ask(effect, _)) = &planned.action else { return false };
     let name = canonical(&planned.call.name);
     let is_one_of = |names: &[&str]| names.contains(&name.as_ref());
-    let looks = *effect == Effect::Pure && (is_one_of(FILE_TOOLS) || is_one_of(&["fetch", "skill", "think"]));
+    let looks =
+        *effect == ToolEffect::Pure && (is_one_of(FILE_TOOLS) || is_one_of(&["fetch", "skill", "think"]));
     !looks && !is_one_of(SESSION_TOOLS)
 }
 
-impl Answer {
+impl ToolAnswer {
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
         match self {
-            Answer::Mistake(why) => ToolResult::mistake(call, why),
-            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
-            Answer::Ran(output) => ToolResult {
+            ToolAnswer::Mistake(why) => ToolResult::mistake(call, why),
+            ToolAnswer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
+            ToolAnswer::Ran(output) => ToolResult {
                 in_doubt: output.cut_off,
                 is_error: output.is_error,
                 pending: output.pending,
@@ -209,7 +210,10 @@ impl Answer {
 }
 
 /// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
-async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future<Output = T>>) -> Result<T> {
+async fn while_writing<T>(
+    journal: &mut TaskJournal,
+    mut calls: Pin<&mut impl Future<Output = T>>,
+) -> Result<T> {
     const QUICK: Duration = Duration::from_millis(5);
     // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
     let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;

@@ -7,24 +7,24 @@ use posse_core::event::Event;
 use posse_core::journal::Record;
 use posse_core::run::Run;
 use posse_core::text::{head_and_tail, prefix, visible};
-use posse_core::verify::{Ending, Evidence, OUTPUT_BYTES_MAX};
+use posse_core::verify::{OUTPUT_BYTES_MAX, VerifyEnding, VerifyEvidence};
 use posse_messages::fixed;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Life, Scene};
-use crate::leases::Fence;
-use crate::panics::Contained;
+use super::{DriverContext, RunDriver};
+use crate::leases::LeaseGuard;
+use crate::panics::PanicGuard;
 use crate::ports::ToolContext;
-use crate::schema::Schema;
+use crate::schema::OutputSchema;
 
 /// Bytes of a command in an event.
 const COMMAND_SHOWN: usize = 80;
 
-impl Life<'_> {
+impl RunDriver<'_> {
     pub(super) fn check(&mut self, run: &mut Run, value: &Value) {
         let schema = self.scene.start.agent.settings.output_schema.as_deref().unwrap_or("true");
-        let errors = match Schema::parse(schema) {
+        let errors = match OutputSchema::parse(schema) {
             Ok(schema) => schema.errors(value, &fixed!("the-answer")),
             Err(why) => vec![fixed!("schema-broken", why)],
         };
@@ -39,15 +39,15 @@ impl Life<'_> {
         let shown = visible(prefix(&command, COMMAND_SHOWN)).into_owned();
         self.scene.event(|| Event::Verifying { command: shown.clone() });
         let epoch = self.journal.epoch;
-        let Scene { ports, id, start, images, .. } = &self.scene;
-        let evidence = match Fence::raise(ports, id, epoch, start, images).await? {
+        let DriverContext { ports, id, start, images, .. } = &self.scene;
+        let evidence = match LeaseGuard::raise(ports, id, epoch, start, images).await? {
             Ok(fence) => {
                 let fence = Some(Arc::new(fence));
                 let usual = self.scene.tool_context(run);
                 let context = ToolContext { output_bytes_max: OUTPUT_BYTES_MAX, fence, ..usual };
                 self.scene.run_command(&command, &context).await
             }
-            Err(why) => Evidence::not_run(&command, why),
+            Err(why) => VerifyEvidence::not_run(&command, why),
         };
         let (passed, ending, millis) = (evidence.passed(), evidence.ending(), evidence.duration_ms);
         self.scene.event(|| Event::Verified { command: shown, passed, ending, millis });
@@ -61,25 +61,25 @@ impl Life<'_> {
     }
 }
 
-impl Scene<'_> {
-    async fn run_command(&self, command: &str, context: &ToolContext) -> Evidence {
+impl DriverContext<'_> {
+    async fn run_command(&self, command: &str, context: &ToolContext) -> VerifyEvidence {
         let verifier = match &self.ports.verifier {
             Some(_) if self.commands_withdrawn => {
-                return Evidence::not_run(command, fixed!("bash-withdrawn"));
+                return VerifyEvidence::not_run(command, fixed!("bash-withdrawn"));
             }
             Some(verifier) => verifier,
-            None => return Evidence::not_run(command, fixed!("no-verifier")),
+            None => return VerifyEvidence::not_run(command, fixed!("no-verifier")),
         };
         let began = Instant::now();
-        let stopped = |why: &str| Evidence {
+        let stopped = |why: &str| VerifyEvidence {
             command: command.to_owned(),
-            ending: Ending::Stopped(why.to_owned()),
+            ending: VerifyEnding::Stopped(why.to_owned()),
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             output: String::new(),
         };
         let ran = tokio::select! {
             biased;
-            ran = Contained(verifier.run(command, context)) => ran,
+            ran = PanicGuard(verifier.run(command, context)) => ran,
             () = self.overdue(context) => return stopped(&fixed!("command-given-up")),
         };
         match ran {
@@ -88,7 +88,7 @@ impl Scene<'_> {
                 evidence.output = head_and_tail(&output, OUTPUT_BYTES_MAX);
                 evidence
             }
-            Err(panic) => Evidence::not_run(command, fixed!("verifier-crashed", panic)),
+            Err(panic) => VerifyEvidence::not_run(command, fixed!("verifier-crashed", panic)),
         }
     }
 }

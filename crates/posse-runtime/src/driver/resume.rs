@@ -9,20 +9,20 @@ use posse_core::id::TaskId;
 use posse_core::journal::{Record, lost_usage, start_of};
 use posse_core::message::find_fault;
 use posse_core::outcome::{Outcome, StopReason};
-use posse_core::run::{Action, Planned, Replayed, Run, Step, replay};
-use posse_core::tool::Effect;
+use posse_core::run::{CallAction, PlannedCall, ReplayedRun, Run, RunStep, replay};
+use posse_core::tool::ToolEffect;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
 use super::calls::in_doubt;
-use super::{Life, Ports, drive, fixed_tokens};
+use super::{DriverPorts, RunDriver, drive, fixed_tokens};
 use crate::images::ImageLedger;
 use crate::leases;
-use crate::ports::{Payload, Store};
+use crate::ports::{ObservedPayload, Store};
 
 /// Ways to continue a task.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Onward {
+pub enum ResumeMode {
     /// Finish what was begun, with more room if that is given. A task that was answered keeps its answer.
     Finish { turns_max: Option<u32>, wall_ms_max: Option<u64> },
     /// The person says something more.
@@ -32,17 +32,17 @@ pub enum Onward {
 /// Goes on with a task that another process left, that ended early, or that was answered and is talked to again. It
 /// keeps of its grant what is `allowed` now.
 pub async fn resume(
-    ports: &Ports,
+    ports: &DriverPorts,
     id: TaskId,
     owner: &str,
-    onward: Onward,
+    onward: ResumeMode,
     allowed: &Grant,
 ) -> Result<Arc<Outcome>> {
     let found = read(ports, &id).await?;
-    if let Onward::Finish { turns_max, wall_ms_max } = &onward {
+    if let ResumeMode::Finish { turns_max, wall_ms_max } = &onward {
         match found.run.next_step(0) {
-            Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
-            Step::Finish(_) => {
+            RunStep::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
+            RunStep::Finish(_) => {
                 refuse_without_time(&id, &found, *wall_ms_max)?;
                 refuse_without_turns(&id, &found.run, *turns_max)?;
             }
@@ -58,7 +58,8 @@ pub async fn resume(
     // The last owner may have written until the moment of the claim.
     let replayed = read(ports, &id).await?;
     let images = Arc::new(ImageLedger::of(&replayed));
-    let Replayed { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } = replayed;
+    let ReplayedRun { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
+        replayed;
     let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
@@ -69,12 +70,12 @@ pub async fn resume(
     start.grant = run.grant().meet(allowed);
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
-    let mut life = Life::new(ports, id, Arc::new(start), opening, epoch, elapsed_ms);
+    let mut life = RunDriver::new(ports, id, Arc::new(start), opening, epoch, elapsed_ms);
     life.scene.images = images;
     life.scene.commands_withdrawn = commands_withdrawn;
     run.on_lost(&lost);
     let doubtful = match onward {
-        Onward::Finish { turns_max, wall_ms_max } => {
+        ResumeMode::Finish { turns_max, wall_ms_max } => {
             run.on_resume(turns_max, wall_ms_max);
             life.journal.note(Record::Resumed {
                 epoch,
@@ -90,18 +91,18 @@ pub async fn resume(
                 let effect =
                     unresolved.iter().find(|(key, _)| *key == planned.call.key).map(|(_, effect)| *effect);
                 match &planned.action {
-                    Action::Execute(_) | Action::Ask(..) => effect == Some(Effect::Unsafe),
-                    Action::Refuse(_) => effect.is_some(),
+                    CallAction::Execute(_) | CallAction::Ask(..) => effect == Some(ToolEffect::Unsafe),
+                    CallAction::Refuse(_) => effect.is_some(),
                 }
             })
         }
-        Onward::Message(text) => {
+        ResumeMode::Message(text) => {
             // Nobody will make these calls again, so whatever was begun is in doubt.
-            let begun = |planned: &Planned| unresolved.iter().any(|(open, _)| *open == planned.call.key);
+            let begun = |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
             let doubtful = life.say_doubt(&mut run, begun);
             ports.store.close_approvals(&life.scene.id, &fixed!("approval-passed-over")).await?;
             run.on_message(&text, elapsed_ms);
-            life.scene.payload(Payload::Message(&text));
+            life.scene.payload(ObservedPayload::Message(&text));
             life.journal.note(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
             life.withdraw(&mut run, withdrawn);
             doubtful
@@ -109,7 +110,7 @@ pub async fn resume(
     };
     life.journal.commit().await?;
     leases::wait(ports, &life.scene.id, epoch, &life.scene.start).await?;
-    life.scene.payload(Payload::Start(&life.scene.start));
+    life.scene.payload(ObservedPayload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
     life.scene.event(|| Event::Resumed {
         agent,
@@ -136,9 +137,10 @@ pub async fn end_cancelled(
     let records = store.records(id).await?;
     let start = start_of(&records)?;
     // Which effects the tools have does not matter any more: none of them is called.
-    let tools: BTreeMap<_, _> = start.grant.tools().map(|name| (name.to_owned(), Effect::Unsafe)).collect();
-    let Replayed { mut run, elapsed_ms, unresolved, lost_tokens, .. } = replay(&records, tools, 0)?;
-    if let Step::Finish(outcome) = run.next_step(0)
+    let tools: BTreeMap<_, _> =
+        start.grant.tools().map(|name| (name.to_owned(), ToolEffect::Unsafe)).collect();
+    let ReplayedRun { mut run, elapsed_ms, unresolved, lost_tokens, .. } = replay(&records, tools, 0)?;
+    if let RunStep::Finish(outcome) = run.next_step(0)
         && matches!(records.last(), Some(Record::Finished { .. }))
     {
         return Ok(outcome);
@@ -149,8 +151,8 @@ pub async fn end_cancelled(
     let (turns_max, wall_ms_max, lost_cost_micros) = (None, None, None);
     let mut ending =
         vec![Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, lost_cost_micros, elapsed_ms }];
-    if let Step::CallTools(open) = run.next_step(0) {
-        let begun = |planned: &&Planned| unresolved.iter().any(|(key, _)| *key == planned.call.key);
+    if let RunStep::CallTools(open) = run.next_step(0) {
+        let begun = |planned: &&PlannedCall| unresolved.iter().any(|(key, _)| *key == planned.call.key);
         for planned in open.iter().filter(begun) {
             let result = in_doubt(&planned.call);
             ending.push(Record::Done { result: result.clone(), full_text: None, elapsed_ms });
@@ -159,7 +161,7 @@ pub async fn end_cancelled(
     }
     run.on_cancel();
     ending.push(Record::Cancelled { elapsed_ms, with_parent });
-    let Step::Finish(mut outcome) = run.next_step(elapsed_ms) else {
+    let RunStep::Finish(mut outcome) = run.next_step(elapsed_ms) else {
         return Err(Error::new(ErrorCode::Internal, localized!("cancel-without-end", id)));
     };
     Arc::make_mut(&mut outcome).detail.get_or_insert_with(|| why.to_owned());
@@ -168,7 +170,7 @@ pub async fn end_cancelled(
     Ok(outcome)
 }
 
-impl Life<'_> {
+impl RunDriver<'_> {
     fn withdraw(&mut self, run: &mut Run, tools: Vec<String>) {
         let grant = &self.scene.start.grant;
         let left = (run.grant().without(&tools) != *grant).then(|| Box::new(grant.clone()));
@@ -179,8 +181,8 @@ impl Life<'_> {
     }
 
     /// Answers the open calls that `doubtful` picks with "may or may not have happened".
-    fn say_doubt(&mut self, run: &mut Run, doubtful: impl Fn(&Planned) -> bool) -> u32 {
-        let Step::CallTools(open) = run.next_step(0) else { return 0 };
+    fn say_doubt(&mut self, run: &mut Run, doubtful: impl Fn(&PlannedCall) -> bool) -> u32 {
+        let RunStep::CallTools(open) = run.next_step(0) else { return 0 };
         let mut said = 0;
         for planned in open.into_iter().filter(doubtful) {
             said += 1;
@@ -194,7 +196,7 @@ impl Life<'_> {
 }
 
 /// A journal as the run it describes; one that no provider would accept is refused here, with the place.
-async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
+async fn read(ports: &DriverPorts, id: &TaskId) -> Result<ReplayedRun> {
     let records = ports.store.records(id).await?;
     let fixed = match records.first() {
         Some(Record::Started(start)) => fixed_tokens(&start.opening().0, &ports.tools.offered(&start.grant)),
@@ -202,7 +204,7 @@ async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
     };
     let replayed = replay(&records, ports.tools.effects(), fixed)?;
     match (replayed.run.next_step(0), find_fault(replayed.run.messages())) {
-        (Step::CallModel(_), Some(fault)) => {
+        (RunStep::CallModel(_), Some(fault)) => {
             Err(Error::new(ErrorCode::JournalInvalid, localized!("conversation-broken", id, fault)))
         }
         _ => Ok(replayed),
@@ -223,7 +225,7 @@ fn refuse_without_turns(id: &TaskId, run: &Run, turns_max: Option<u32>) -> Resul
         .hint(localized!("task-out-of-turns-hint", turns = had.saturating_mul(2).max(1))))
 }
 
-fn refuse_without_time(id: &TaskId, found: &Replayed, wall_ms_max: Option<u64>) -> Result<()> {
+fn refuse_without_time(id: &TaskId, found: &ReplayedRun, wall_ms_max: Option<u64>) -> Result<()> {
     let allowed = wall_ms_max.unwrap_or(0).max(found.run.limits().wall_ms_max);
     let used = found.run.limits().wall_ms_max - found.run.time_left_ms(found.elapsed_ms);
     if used < allowed {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use posse_core::board::{Admission, End, Past};
+use posse_core::board::{Admission, PastState, TaskEnd};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
@@ -17,25 +17,25 @@ use posse_core::{ErrorCode, Result};
 use posse_messages::fixed;
 use serde_json::Value;
 
-use super::family::{Family, Parent, end_of, ended_task, revived_tasks};
-use super::task::{Done, Task};
-use super::{Begin, Course, Session, subagent};
+use super::family::{ChildTasks, ParentTask, end_of, ended_task, revived_tasks};
+use super::task::{Done, LiveTask};
+use super::{DriveMode, Session, StartMode, subagent};
 use crate::context::now_ms;
-use crate::driver::{self, Onward, Stop};
-use crate::ports::{ResultDelivery, TaskQuery, TaskRow, Which};
+use crate::driver::{self, ResumeMode, StopTokens};
+use crate::ports::{ResultDelivery, TaskFilter, TaskQuery, TaskRow};
 
 /// Poll interval for tasks that another process drives.
 const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
-struct Answered {
+struct AnsweredCalls {
     arguments: Value,
     answer: Value,
 }
 
 /// Calls that began a task by their idempotency keys.
 #[derive(Default)]
-pub(super) struct Begun {
+pub(super) struct BegunTasks {
     /// Keys of calls whose answer was the task's result.
     answered: HashSet<String>,
     investigations: HashSet<String>,
@@ -45,22 +45,24 @@ impl Session {
     /// Takes over what belongs to a task that goes on in this process.
     pub(super) async fn adopt(
         &self,
-        family: &Arc<Family>,
+        family: &Arc<ChildTasks>,
         records: &[Record],
-        onward: &Onward,
+        onward: &ResumeMode,
     ) -> Result<()> {
         let answered = answered(self, records);
-        for Answered { arguments, .. } in answered.iter().filter(|call| call.answer["defined"].is_string()) {
+        for AnsweredCalls { arguments, .. } in
+            answered.iter().filter(|call| call.answer["defined"].is_string())
+        {
             // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
             let _ = subagent::define_again(self, arguments);
         }
         let collected = collected(&answered);
         let calls = begun(&family.parent.id, self, records);
-        let in_session = self.store.find_tasks(TaskQuery::of(Which::Session(self.id.clone()))).await?;
+        let in_session = self.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
         self.count_from(in_session.iter());
         let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
         // Somebody who says something new wants something else than what was stopped.
-        let revives = matches!(onward, Onward::Finish { .. }) && !is_answered(records);
+        let revives = matches!(onward, ResumeMode::Finish { .. }) && !is_answered(records);
         self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls, revives).await?;
         recall_told(family, &answered, records);
         Ok(())
@@ -77,7 +79,7 @@ impl Session {
             }
             let (answered, calls) = (answered(self, &records), begun(&parent, self, &records));
             let collected = collected(&answered);
-            for row in self.store.find_tasks(TaskQuery::of(Which::ChildrenOf(parent.clone()))).await? {
+            for row in self.store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent.clone()))).await? {
                 let was_collected = collected.contains(row.id.short());
                 let child = self.read_child(row, was_collected, &calls, true).await?;
                 if child.revived && is_child(&child.row, &parent) {
@@ -90,22 +92,28 @@ impl Session {
         Ok(found)
     }
 
-    async fn read_child(&self, row: TaskRow, collected: bool, calls: &Begun, revives: bool) -> Result<Child> {
+    async fn read_child(
+        &self,
+        row: TaskRow,
+        collected: bool,
+        calls: &BegunTasks,
+        revives: bool,
+    ) -> Result<StoredChild> {
         let records = self.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
         let key = start_of(&records)?.key;
         let collected = collected || key.is_some_and(|key| calls.answered.contains(&key));
         let revived = revives && !collected && row.status != "running" && was_stopped_with_parent(&records);
-        Ok(Child { row, records, begun, collected, revived })
+        Ok(StoredChild { row, records, begun, collected, revived })
     }
 
     /// Takes these children over, newest first. What is not driven by anybody goes on here.
     pub(super) async fn bring_back(
         &self,
-        family: &Arc<Family>,
+        family: &Arc<ChildTasks>,
         rows: Vec<TaskRow>,
         collected: impl Fn(&TaskRow) -> bool,
-        calls: &Begun,
+        calls: &BegunTasks,
         revives: bool,
     ) -> Result<()> {
         let mut children = Vec::new();
@@ -125,9 +133,14 @@ impl Session {
         Ok(())
     }
 
-    async fn adopt_child(&self, family: &Arc<Family>, child: Child, calls: &Begun) -> Result<()> {
+    async fn adopt_child(
+        &self,
+        family: &Arc<ChildTasks>,
+        child: StoredChild,
+        calls: &BegunTasks,
+    ) -> Result<()> {
         let mut goes_on = child.goes_on();
-        let Child { row, records, begun, collected, revived } = child;
+        let StoredChild { row, records, begun, collected, revived } = child;
         let start = start_of(&records)?;
         if start.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
             self.investigations.recall();
@@ -145,7 +158,7 @@ impl Session {
         if !goes_on && family.parent.outside {
             // What earlier connections used is not counted against this one.
             let done = last_outcome(records);
-            let past = Past::Ended { end: end_of(&done), collected };
+            let past = PastState::Ended { end: end_of(&done), collected };
             task.finish(done, row.turns);
             family.recall(&task, past, now_ms());
             return Ok(());
@@ -154,7 +167,7 @@ impl Session {
             // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
             Err(e) if family.parent.outside => {
                 task.finish(Err(e.english()), row.turns);
-                family.recall(&task, Past::Ended { end: End::Failed, collected }, now_ms());
+                family.recall(&task, PastState::Ended { end: TaskEnd::Failed, collected }, now_ms());
                 return Ok(());
             }
             ports => ports?,
@@ -164,12 +177,12 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            let past = Past::Ended { end: end_of(&done), collected };
+            let past = PastState::Ended { end: end_of(&done), collected };
             task.finish(done, row.turns);
             family.recall(&task, past, now_ms());
             return Ok(());
         }
-        let past = if begun { Past::AtWork } else { Past::NotBegun };
+        let past = if begun { PastState::AtWork } else { PastState::NotBegun };
         let admission = family.recall(&task, past, now_ms());
         if revived {
             family.revive(&task);
@@ -178,7 +191,7 @@ impl Session {
             return Ok(());
         }
         match admission {
-            Admission::Start => self.launch(family, &task, ports, Course::Again),
+            Admission::Start => self.launch(family, &task, ports, DriveMode::Again),
             Admission::Queued | Admission::Waiting | Admission::Leasing | Admission::Dependency => {
                 match self.claim(&task).await {
                     // Another process was faster: its end is heard of from there.
@@ -202,7 +215,7 @@ impl Session {
         }
         if begun {
             let grandchildren = self.family(&task.id)?;
-            let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+            let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
         }
         Ok(())
@@ -210,7 +223,7 @@ impl Session {
 
     /// A task that was detached from its parent and is driven elsewhere: its end is heard of here. If its driver dies, it
     /// goes on here.
-    pub(super) fn follow(&self, family: &Arc<Family>, task: &Arc<Task>) {
+    pub(super) fn follow(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
@@ -236,7 +249,7 @@ impl Session {
                 }
                 task.epoch.store(row.epoch, Ordering::Relaxed);
                 match session.child_ports(&family.parent, &task) {
-                    Ok(ports) => return session.launch(&family, &task, ports, Course::Again),
+                    Ok(ports) => return session.launch(&family, &task, ports, DriveMode::Again),
                     Err(e) => {
                         let moves = family.ended(&task, Err(e.english()), row.turns, now_ms());
                         return session.perform(&family, moves).await;
@@ -247,7 +260,7 @@ impl Session {
     }
 
     /// Claims a task of a dead owner for this process; `OWNER_LOST` if another process was faster.
-    pub(super) async fn claim(&self, task: &Task) -> Result<()> {
+    pub(super) async fn claim(&self, task: &LiveTask) -> Result<()> {
         let seen = task.epoch.load(Ordering::Relaxed);
         let epoch = self.store.claim_from(&task.id, seen, &self.owner).await?;
         task.epoch.store(epoch, Ordering::Relaxed);
@@ -261,11 +274,11 @@ impl Session {
         id: TaskId,
         start: TaskStart,
         records: &[Record],
-        onward: Onward,
+        onward: ResumeMode,
     ) -> Result<Arc<Outcome>> {
         let row = self.store.task(&id).await?;
         let stop = self.stop.child();
-        let parent = Parent {
+        let parent = ParentTask {
             id: parent.clone(),
             grant: self.grant.clone(),
             agent: start.agent.clone(),
@@ -281,9 +294,9 @@ impl Session {
         if let Some(task) = Arc::get_mut(&mut task) {
             task.alone = true;
         }
-        let family = Arc::new(Family::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.rules));
         let ports = self.child_ports(&family.parent, &task)?;
-        family.recall(&task, Past::AtWork, now_ms());
+        family.recall(&task, PastState::AtWork, now_ms());
         self.families().insert(family.parent.id.clone(), family);
         let children = self.family(&id)?;
         self.adopt(&children, records, &onward).await?;
@@ -297,18 +310,18 @@ impl Session {
 }
 
 /// A child of the store.
-struct Child {
+struct StoredChild {
     row: TaskRow,
     records: Vec<Record>,
     /// A model was asked, or was about to be.
     begun: bool,
-    /// Whoever delegated it has its result.
+    /// The parent has the result.
     collected: bool,
     /// It was stopped with its orchestrator and goes on with it.
     revived: bool,
 }
 
-impl Child {
+impl StoredChild {
     fn goes_on(&self) -> bool {
         self.row.status == "running" || self.revived
     }
@@ -330,7 +343,7 @@ fn was_stopped_with_parent(records: &[Record]) -> bool {
 }
 
 /// Tasks whose result was collected.
-fn collected(answered: &[Answered]) -> HashSet<&str> {
+fn collected(answered: &[AnsweredCalls]) -> HashSet<&str> {
     answered
         .iter()
         .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
@@ -338,8 +351,14 @@ fn collected(answered: &[Answered]) -> HashSet<&str> {
         .collect()
 }
 
-fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], revived: bool) -> Arc<Task> {
-    let mut task = Task::new(row.id.clone(), Arc::new(start), stop, Begin::Again);
+fn recalled(
+    row: &TaskRow,
+    start: TaskStart,
+    stop: StopTokens,
+    records: &[Record],
+    revived: bool,
+) -> Arc<LiveTask> {
+    let mut task = LiveTask::new(row.id.clone(), Arc::new(start), stop, StartMode::Again);
     task.revived = revived;
     for record in records {
         if let Record::Steered { key, .. } = record {
@@ -351,7 +370,7 @@ fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], rev
 }
 
 /// The calls of a journal to `subagent` that have their answer.
-fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
+fn answered(session: &Session, records: &[Record]) -> Vec<AnsweredCalls> {
     let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return Vec::new() };
     let mut open = HashMap::new();
     let mut found = Vec::new();
@@ -368,7 +387,7 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
                 for result in results.iter().filter(|result| !result.is_error) {
                     let Some(arguments) = open.remove(&result.key) else { continue };
                     let answer = serde_json::from_str(&result.text).unwrap_or(Value::Null);
-                    found.push(Answered { arguments, answer });
+                    found.push(AnsweredCalls { arguments, answer });
                 }
             }
             Message::User { .. } => {}
@@ -378,7 +397,7 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
 }
 
 /// What the journal of an orchestrator says about which ends it knows of: announced, reported by `wait`, seen by `status`.
-fn recall_told(family: &Family, answered: &[Answered], records: &[Record]) {
+fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Record]) {
     let (mut announced, mut revived) = (HashSet::new(), HashSet::new());
     for record in records {
         let Record::Steered { key, .. } = record else { continue };
@@ -391,7 +410,7 @@ fn recall_told(family: &Family, answered: &[Answered], records: &[Record]) {
     }
     let is_current = |id: &&str| family.task(id).is_ok_and(|task| !task.revived);
     announced.into_iter().filter(is_current).for_each(|id| family.recall_told(id));
-    for Answered { arguments, answer } in answered {
+    for AnsweredCalls { arguments, answer } in answered {
         let counts = |id: &&str| is_current(id) && !revived.contains(id);
         let finished = answer["finished"].as_array().into_iter().flatten();
         for id in finished.filter_map(|task| task["task_id"].as_str()).filter(counts) {
@@ -406,8 +425,8 @@ fn recall_told(family: &Family, answered: &[Answered], records: &[Record]) {
 }
 
 /// The calls of a journal that delegate and wait.
-fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
-    let mut begun = Begun::default();
+fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> BegunTasks {
+    let mut begun = BegunTasks::default();
     let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
     // What was begun before the person last said something belongs to another analysis.
     let said = records.iter().rposition(|record| matches!(record, Record::Said { .. })).unwrap_or(0);

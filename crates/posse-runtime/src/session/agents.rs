@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use posse_core::definition::{Definition, Scope};
+use posse_core::definition::{Definition, DefinitionScope};
 use posse_core::id::AgentName;
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
@@ -15,7 +15,7 @@ use crate::ports::{KeptAgent, unknown_agent};
 
 /// An agent made while the session runs.
 #[derive(Clone)]
-pub(crate) struct Defined {
+pub(crate) struct DefinedAgent {
     pub definition: Arc<Definition>,
     /// Grows when it is defined again.
     pub version: u32,
@@ -43,7 +43,7 @@ pub(crate) struct DefineOutcome {
     pub unchanged: bool,
 }
 
-impl Defined {
+impl DefinedAgent {
     fn outcome(&self) -> DefineOutcome {
         DefineOutcome { version: self.version, unchanged: self.source == AgentSource::TakenOver }
     }
@@ -105,7 +105,7 @@ impl Session {
         let in_files = self.scope_in_files(&name);
         let mut defined = self.defined();
         let (version, source) = match (defined.get(&name), in_files) {
-            (_, Some(Scope::BuiltIn)) => {
+            (_, Some(DefinitionScope::BuiltIn)) => {
                 let hint = localized!("agent-built-in-hint", name = name.as_str());
                 return Err(already_exists(&name, hint));
             }
@@ -119,20 +119,22 @@ impl Session {
             (None, None) => (1, AgentSource::Own),
             _ => return Err(already_exists(&name, localized!("agent-exists-hint"))),
         };
-        let agent = Defined { definition: Arc::new(definition), version, key: key.to_owned(), source };
+        let agent = DefinedAgent { definition: Arc::new(definition), version, key: key.to_owned(), source };
         let outcome = agent.outcome();
         defined.insert(name, agent);
         Ok(outcome)
     }
 
     /// Scope of the agent of this name that is not made by `define`.
-    fn scope_in_files(&self, name: &AgentName) -> Option<Scope> {
+    fn scope_in_files(&self, name: &AgentName) -> Option<DefinitionScope> {
         self.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
     }
 
     /// Stores an agent defined here for later processes of the session.
     pub(crate) async fn keep(&self, name: &AgentName, arguments: &str) -> Result<()> {
-        let Some(Defined { version, key, .. }) = self.defined().get(name).cloned() else { return Ok(()) };
+        let Some(DefinedAgent { version, key, .. }) = self.defined().get(name).cloned() else {
+            return Ok(());
+        };
         let kept = KeptAgent { name: name.to_string(), version, key, arguments: arguments.to_owned() };
         self.store.keep_agent(&self.id, kept, now_ms()).await
     }
@@ -149,19 +151,20 @@ impl Session {
             if self.defined().get(&name).is_some_and(|known| known.version >= kept.version) {
                 continue;
             }
-            if self.scope_in_files(&name) == Some(Scope::BuiltIn) {
+            if self.scope_in_files(&name) == Some(DefinitionScope::BuiltIn) {
                 continue;
             }
             // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
             let Ok(definition) = subagent::recalled(self, &kept.arguments) else { continue };
             let KeptAgent { version, key, .. } = kept;
             let source = AgentSource::Kept;
-            self.defined().insert(name, Defined { definition: Arc::new(definition), version, key, source });
+            self.defined()
+                .insert(name, DefinedAgent { definition: Arc::new(definition), version, key, source });
         }
         Ok(())
     }
 
-    pub(crate) fn defined(&self) -> MutexGuard<'_, BTreeMap<AgentName, Defined>> {
+    pub(crate) fn defined(&self) -> MutexGuard<'_, BTreeMap<AgentName, DefinedAgent>> {
         self.defined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,7 +10,7 @@ use posse_messages::fixed;
 use tokio::time::Instant;
 
 use super::Session;
-use super::family::Family;
+use super::family::ChildTasks;
 use crate::context::now_ms;
 
 /// Poll interval for cancel requests.
@@ -68,7 +68,7 @@ impl Session {
         }
     }
 
-    fn family_with(&self, child: &TaskId) -> Option<Arc<Family>> {
+    fn family_with(&self, child: &TaskId) -> Option<Arc<ChildTasks>> {
         self.families().values().find(|family| family.task(child.short()).is_ok()).cloned()
     }
 }

@@ -12,24 +12,24 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use posse_core::board::Terms;
+use posse_core::board::SpawnTerms;
 use posse_core::grant::Grant;
 use posse_core::lease::OnConflict;
-use posse_core::outcome::{Outcome, Status};
+use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::pattern::ToolPattern;
 use posse_core::task::TaskRequest;
 use posse_core::text::estimate_tokens;
-use posse_core::tool::{Effect, ToolSpec, own_name};
+use posse_core::tool::{ToolEffect, ToolSpec, own_name};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
-use super::task::{Done, Task};
+use super::task::{Done, LiveTask};
 use super::{Session, shared_context, subagent};
-use crate::ports::{Agents, Proposal, Tool, ToolInput};
+use crate::ports::{AgentLookup, CallProposal, Tool, ToolInput};
 use crate::toolbox::Toolbox;
 pub(super) use alias::{alias_tag, tag as task_tag};
 pub use guidance::guidance;
-pub(super) use investigate::Investigations;
+pub(super) use investigate::InvestigationCounter;
 
 /// Characters of one answer; the whole text is in the store.
 const ANSWER_CHARS_MAX: usize = 20_000;
@@ -83,21 +83,21 @@ impl Facade {
 
 /// The doors of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facades(BTreeSet<Facade>);
+pub struct SessionFacades(BTreeSet<Facade>);
 
-impl Default for Facades {
+impl Default for SessionFacades {
     fn default() -> Self {
         [Facade::Subagent, Facade::SharedContext].into_iter().collect()
     }
 }
 
-impl FromIterator<Facade> for Facades {
+impl FromIterator<Facade> for SessionFacades {
     fn from_iter<T: IntoIterator<Item = Facade>>(facades: T) -> Self {
         Self(facades.into_iter().collect())
     }
 }
 
-impl Facades {
+impl SessionFacades {
     /// Tells whether the facade is offered.
     pub fn has(&self, facade: Facade) -> bool {
         self.0.contains(&facade)
@@ -108,17 +108,17 @@ impl Facades {
     }
 
     /// Returns the tool descriptions for the model.
-    pub fn specs(&self, agents: &dyn Agents) -> Vec<ToolSpec> {
+    pub fn specs(&self, agents: &dyn AgentLookup) -> Vec<ToolSpec> {
         tools(self, &Weak::new(), agents).iter().map(|tool| tool.spec().clone()).collect()
     }
 
     /// The same of those that somebody with this grant may call.
-    pub fn offered(&self, agents: &dyn Agents, grant: &Grant) -> Result<Vec<ToolSpec>> {
+    pub fn offered(&self, agents: &dyn AgentLookup, grant: &Grant) -> Result<Vec<ToolSpec>> {
         Ok(Toolbox::new(tools(self, &Weak::new(), agents))?.offered(grant))
     }
 
     /// About how many tokens each of them takes in a request, and the guidance that goes with them.
-    pub fn costs(&self, agents: &dyn Agents) -> Vec<(String, u64)> {
+    pub fn costs(&self, agents: &dyn AgentLookup) -> Vec<(String, u64)> {
         let cost = |spec: ToolSpec| (spec.name.clone(), Toolbox::cost(&[spec]));
         let mut costs: Vec<(String, u64)> = self.specs(agents).into_iter().map(cost).collect();
         costs.push(("guidance".to_owned(), estimate_tokens(&guidance(self, &agents.list(), &|_| true))));
@@ -127,7 +127,11 @@ impl Facades {
 }
 
 /// The tools of these doors. Agents are only looked at where a description lists them.
-pub(super) fn tools(facades: &Facades, session: &Weak<Session>, agents: &dyn Agents) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(
+    facades: &SessionFacades,
+    session: &Weak<Session>,
+    agents: &dyn AgentLookup,
+) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if facades.has_subagent() {
         tools.push(Arc::new(subagent::SubagentTool::new(session.clone(), facades)));
@@ -150,32 +154,40 @@ fn spec(name: &str, description: impl Into<String>, input_schema: impl Into<Stri
         description: description.into(),
         input_schema: input_schema.into(),
         // A call that is made again after a crash has the same key and gets the same task.
-        effect: Effect::Idempotent,
+        effect: ToolEffect::Idempotent,
     }
 }
 
 /// Terms of a task whose caller waits for it: the caller waits for its place too.
-fn waited_for() -> Terms {
-    Terms { queue: Some(true), ..Terms::default() }
+fn waited_for() -> SpawnTerms {
+    SpawnTerms { queue: Some(true), ..SpawnTerms::default() }
 }
 
 /// Refuses a call early if no task can be admitted. A call that already has its task passes.
-pub(super) fn check_room(session: &Session, input: &ToolInput<'_>, terms: &Terms) -> Result<Proposal> {
+pub(super) fn check_room(
+    session: &Session,
+    input: &ToolInput<'_>,
+    terms: &SpawnTerms,
+) -> Result<CallProposal> {
     let family = session.family(&input.context.task)?;
     if family.with_key(input.idempotency_key).is_none() {
         family.check_room(terms)?;
     }
-    Ok(Proposal::default())
+    Ok(CallProposal::default())
 }
 
 /// A task that was waited for. `None`: it was told to end and has not yet.
-struct Delegated {
-    task: Arc<Task>,
+struct DelegatedTask {
+    task: Arc<LiveTask>,
     done: Option<Done>,
 }
 
 /// Delegates and waits. The task ends when its time or the caller's is over, or the caller is cancelled.
-async fn delegate(session: &Session, input: &ToolInput<'_>, mut request: TaskRequest) -> Result<Delegated> {
+async fn delegate(
+    session: &Session,
+    input: &ToolInput<'_>,
+    mut request: TaskRequest,
+) -> Result<DelegatedTask> {
     let context = input.context;
     let time_left = u64::try_from(context.time_left.as_millis()).unwrap_or(u64::MAX);
     request.door.wall_ms = Some(request.door.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
@@ -199,12 +211,12 @@ async fn delegate(session: &Session, input: &ToolInput<'_>, mut request: TaskReq
     };
     // Its answer is given here; it can be collected by nobody else.
     let _ = family.collect(task.id.short());
-    Ok(Delegated { task, done })
+    Ok(DelegatedTask { task, done })
 }
 
-impl Delegated {
+impl DelegatedTask {
     fn completed(&self) -> Option<&Outcome> {
-        self.outcome().filter(|outcome| outcome.status() == Status::Completed)
+        self.outcome().filter(|outcome| outcome.status() == OutcomeStatus::Completed)
     }
 
     fn outcome(&self) -> Option<&Outcome> {

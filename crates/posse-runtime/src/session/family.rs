@@ -4,57 +4,59 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules, Terms};
+use posse_core::board::{
+    Admission, BoardLimits, BoardMove, CancelOutcome, PastState, SpawnTerms, TaskBoard, TaskEnd,
+};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::outcome::Status;
+use posse_core::outcome::OutcomeStatus;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
 use super::facades::{alias_tag, task_tag};
 use super::subagent::{announcement, loose_end};
-use super::task::{Done, Task, Tasks};
-use crate::budget::Account;
-use crate::driver::Stop;
-use crate::inbox::{ChildNews, Message};
-use crate::ports::{ResultDelivery, Worktree};
+use super::task::{Done, LiveTask, Tasks};
+use crate::budget::TaskAccount;
+use crate::driver::StopTokens;
+use crate::inbox::{ChildNews, InboxMessage};
+use crate::ports::{ResultDelivery, TaskWorktree};
 
 /// The task that delegates: nothing it hands out exceeds what it has itself.
-pub(crate) struct Parent {
+pub(crate) struct ParentTask {
     pub id: TaskId,
     pub grant: Grant,
     pub agent: Agent,
     pub workspace: String,
     /// If it works apart from others, so do its children.
-    pub place: Option<Worktree>,
-    pub budget: Arc<Account>,
+    pub place: Option<TaskWorktree>,
+    pub budget: Arc<TaskAccount>,
     /// Ends it, with its children.
-    pub own: Stop,
+    pub own: StopTokens,
     /// Ends its children, and nothing else.
-    pub stop: Stop,
+    pub stop: StopTokens,
     /// It has no run and no journal here: its children outlive it, and how far their results have reached it is in the store.
     pub outside: bool,
     /// Advice for tasks that ask for write rights in vain: how a person grants them.
     pub writing_advice: Option<String>,
 }
 
-pub(crate) struct Family {
-    pub parent: Parent,
-    children: Mutex<Children>,
+pub(crate) struct ChildTasks {
+    pub parent: ParentTask,
+    children: Mutex<ChildState>,
 }
 
-struct Children {
-    board: Board,
+struct ChildState {
+    board: TaskBoard,
     tasks: Tasks,
     /// By the key of the spawn that made it.
-    keys: HashMap<String, Arc<Task>>,
+    keys: HashMap<String, Arc<LiveTask>>,
     /// Tasks that go on with the parent, of which it was not told yet.
     revived: Vec<String>,
 }
 
-impl Children {
-    fn take_in(&mut self, task: &Arc<Task>) {
+impl ChildState {
+    fn take_in(&mut self, task: &Arc<LiveTask>) {
         self.tasks.insert(task.id.short().to_owned(), task.clone());
         if let Some(key) = &task.start.key {
             self.keys.insert(key.clone(), task.clone());
@@ -62,9 +64,9 @@ impl Children {
     }
 }
 
-impl Children {
+impl ChildState {
     /// Notes that whoever delegated it was told of its end. The announcement of a launched task has its result in it.
-    fn told(&mut self, task: &Task) {
+    fn told(&mut self, task: &LiveTask) {
         task.set_told();
         if task.start.pushed {
             self.board.read(task.id.short());
@@ -80,11 +82,11 @@ impl Children {
     }
 }
 
-impl Family {
+impl ChildTasks {
     /// Creates the task table of a parent.
-    pub fn new(parent: Parent, rules: Rules) -> Self {
-        let children = Children {
-            board: Board::new(rules),
+    pub fn new(parent: ParentTask, rules: BoardLimits) -> Self {
+        let children = ChildState {
+            board: TaskBoard::new(rules),
             tasks: Tasks::new(),
             keys: HashMap::new(),
             revived: Vec::new(),
@@ -93,7 +95,7 @@ impl Family {
     }
 
     /// Takes a task in, or says why not.
-    pub fn admit(&self, task: &Arc<Task>, now_ms: u64) -> Result<Admission> {
+    pub fn admit(&self, task: &Arc<LiveTask>, now_ms: u64) -> Result<Admission> {
         let mut children = self.lock();
         let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
         children.take_in(task);
@@ -101,24 +103,24 @@ impl Family {
     }
 
     /// Checks whether a task with these terms would be admitted now.
-    pub fn check_room(&self, terms: &Terms) -> Result<()> {
+    pub fn check_room(&self, terms: &SpawnTerms) -> Result<()> {
         self.lock().board.check_room(terms)
     }
 
     /// Notes that a task which was stopped with the parent goes on with it.
-    pub fn revive(&self, task: &Task) {
+    pub fn revive(&self, task: &LiveTask) {
         self.lock().revived.push(task.id.short().to_owned());
     }
 
     /// A task of an earlier process.
-    pub fn recall(&self, task: &Arc<Task>, past: Past, now_ms: u64) -> Admission {
+    pub fn recall(&self, task: &Arc<LiveTask>, past: PastState, now_ms: u64) -> Admission {
         let mut children = self.lock();
         children.take_in(task);
         children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
     /// Removes a task and returns the board's decisions.
-    pub fn forget(&self, task: &Task, now_ms: u64) -> Vec<Move> {
+    pub fn forget(&self, task: &LiveTask, now_ms: u64) -> Vec<BoardMove> {
         let mut children = self.lock();
         children.tasks.remove(task.id.short());
         if let Some(key) = &task.start.key {
@@ -128,7 +130,7 @@ impl Family {
     }
 
     /// A task has ended: its result can be collected, and others may start.
-    pub fn ended(&self, task: &Task, done: Done, turns: u32, now_ms: u64) -> Vec<Move> {
+    pub fn ended(&self, task: &LiveTask, done: Done, turns: u32, now_ms: u64) -> Vec<BoardMove> {
         let end = end_of(&done);
         let mut children = self.lock();
         task.finish(done, turns);
@@ -136,12 +138,12 @@ impl Family {
     }
 
     /// A task that waited for its write lease has it.
-    pub fn leased(&self, task: &Task, now_ms: u64) -> Vec<Move> {
+    pub fn leased(&self, task: &LiveTask, now_ms: u64) -> Vec<BoardMove> {
         self.lock().board.leased(task.id.short(), now_ms)
     }
 
     /// Cancels a task and returns the board's decisions.
-    pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<Task>, Met, Vec<Move>)> {
+    pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<LiveTask>, CancelOutcome, Vec<BoardMove>)> {
         let mut children = self.lock();
         let id = children.own_id(id);
         let (met, moves) = children.board.cancel(&id, now_ms)?;
@@ -149,7 +151,7 @@ impl Family {
     }
 
     /// Gives a task's result away, once.
-    pub fn collect(&self, id: &str) -> Result<Arc<Task>> {
+    pub fn collect(&self, id: &str) -> Result<Arc<LiveTask>> {
         let mut children = self.lock();
         let id = children.own_id(id);
         children.board.collect(&id)?;
@@ -185,7 +187,7 @@ impl Family {
     }
 
     /// A task that was not collected yet.
-    pub fn tracked(&self, id: &str) -> Result<Arc<Task>> {
+    pub fn tracked(&self, id: &str) -> Result<Arc<LiveTask>> {
         let mut children = self.lock();
         let id = children.own_id(id);
         children.board.check(&id)?;
@@ -193,7 +195,7 @@ impl Family {
     }
 
     /// Any task of this family, also one that was collected.
-    pub fn task(&self, id: &str) -> Result<Arc<Task>> {
+    pub fn task(&self, id: &str) -> Result<Arc<LiveTask>> {
         let children = self.lock();
         children.tasks.get(&children.own_id(id)).cloned().ok_or_else(|| {
             let text = localized!("task-not-yours", task = prefix(id, 80));
@@ -202,7 +204,7 @@ impl Family {
     }
 
     /// Returns every task, and whether it was collected.
-    pub fn tasks(&self) -> Vec<(Arc<Task>, bool)> {
+    pub fn tasks(&self) -> Vec<(Arc<LiveTask>, bool)> {
         let children = self.lock();
         children
             .tasks
@@ -211,22 +213,23 @@ impl Family {
             .collect()
     }
 
-    /// Those that can be asked about and whose end no `wait` has reported, in the order in which they came.
-    pub fn unreported(&self) -> Vec<Arc<Task>> {
+    /// Returns the open tasks whose end no `wait` has reported, oldest first.
+    pub fn unreported(&self) -> Vec<Arc<LiveTask>> {
         let children = self.lock();
-        let tracked = |task: &&Arc<Task>| children.board.is_tracked(task.id.short()) && !task.is_reported();
-        let mut tasks: Vec<Arc<Task>> = children.tasks.values().filter(tracked).cloned().collect();
+        let tracked =
+            |task: &&Arc<LiveTask>| children.board.is_tracked(task.id.short()) && !task.is_reported();
+        let mut tasks: Vec<Arc<LiveTask>> = children.tasks.values().filter(tracked).cloned().collect();
         tasks.sort_by_key(|task| task.number());
         tasks
     }
 
-    /// Whether its result is still to be collected or read.
-    pub fn is_unread(&self, task: &Task) -> bool {
+    /// Tells whether the task's result is still to be collected or read.
+    pub fn is_unread(&self, task: &LiveTask) -> bool {
         self.lock().board.is_unread(task.id.short())
     }
 
     /// Finds the task that was created with this idempotency key.
-    pub fn with_key(&self, key: &str) -> Option<Arc<Task>> {
+    pub fn with_key(&self, key: &str) -> Option<Arc<LiveTask>> {
         self.lock().keys.get(key).cloned()
     }
 
@@ -241,11 +244,11 @@ impl Family {
     }
 
     /// Returns the running tasks.
-    pub fn running(&self) -> Vec<Arc<Task>> {
+    pub fn running(&self) -> Vec<Arc<LiveTask>> {
         self.lock().tasks.values().filter(|task| !task.is_done()).cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Children> {
+    fn lock(&self) -> MutexGuard<'_, ChildState> {
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -253,27 +256,28 @@ impl Family {
 /// So many ends are announced before one turn; the others before the next.
 const ENDS_MAX: usize = 20;
 
-impl ChildNews for Family {
-    fn take_ends(&self) -> Vec<Message> {
+impl ChildNews for ChildTasks {
+    fn take_ends(&self) -> Vec<InboxMessage> {
         if self.parent.outside {
             return Vec::new();
         }
         let mut children = self.lock();
-        let news = |task: &&Arc<Task>| {
+        let news = |task: &&Arc<LiveTask>| {
             task.is_done() && children.board.is_tracked(task.id.short()) && !task.is_told()
         };
-        let mut ended: Vec<Arc<Task>> = children.tasks.values().filter(news).cloned().collect();
+        let mut ended: Vec<Arc<LiveTask>> = children.tasks.values().filter(news).cloned().collect();
         ended.sort_by_key(|task| task.number());
         ended.truncate(ENDS_MAX);
         for task in &ended {
             children.told(task);
         }
         let revived = std::mem::take(&mut children.revived);
-        let go_on = (!revived.is_empty()).then(|| Message {
+        let go_on = (!revived.is_empty()).then(|| InboxMessage {
             key: format!("{REVIVED}{}", revived.join(",")),
             text: fixed!("children-go-on", tasks = revived.join(", ")),
         });
-        let message = |task: Arc<Task>| Message { key: end_key(task.id.short()), text: announcement(&task) };
+        let message =
+            |task: Arc<LiveTask>| InboxMessage { key: end_key(task.id.short()), text: announcement(&task) };
         go_on.into_iter().chain(ended.into_iter().map(message)).collect()
     }
 
@@ -282,9 +286,9 @@ impl ChildNews for Family {
             return Vec::new();
         }
         let children = self.lock();
-        let mut tasks: Vec<&Arc<Task>> = children.tasks.values().collect();
+        let mut tasks: Vec<&Arc<LiveTask>> = children.tasks.values().collect();
         tasks.sort_by_key(|task| task.number());
-        let warning = |task: &Arc<Task>| {
+        let warning = |task: &Arc<LiveTask>| {
             let id = task.id.short();
             if !task.is_done() {
                 return (!task.start.detached).then(|| fixed!("child-cancelled", id));
@@ -313,9 +317,11 @@ pub(crate) fn ended_task(key: &str) -> Option<&str> {
     key.strip_prefix("ended/")
 }
 
-pub(crate) fn end_of(done: &Done) -> End {
+pub(crate) fn end_of(done: &Done) -> TaskEnd {
     match done.as_ref().map(|outcome| outcome.status()) {
-        Ok(Status::Completed) => End::Completed,
-        Ok(Status::Partial | Status::Failed | Status::Cancelled) | Err(_) => End::Failed,
+        Ok(OutcomeStatus::Completed) => TaskEnd::Completed,
+        Ok(OutcomeStatus::Partial | OutcomeStatus::Failed | OutcomeStatus::Cancelled) | Err(_) => {
+            TaskEnd::Failed
+        }
     }
 }

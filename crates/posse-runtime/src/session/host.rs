@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use posse_core::agent::Agent;
-use posse_core::approval::{self, Parked};
-use posse_core::budget::Caps;
+use posse_core::approval::{self, ParkedCall};
+use posse_core::budget::BudgetCaps;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::{ErrorCode, Result};
@@ -18,13 +18,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use super::adopt::Begun;
-use super::family::{Family, Parent};
+use super::adopt::BegunTasks;
+use super::family::{ChildTasks, ParentTask};
 use super::subagent::status;
-use super::task::Task;
+use super::task::LiveTask;
 use crate::context::now_ms;
-use crate::ports::{ApprovalQuery, TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput, Which};
-use crate::toolbox::Answer;
+use crate::ports::{ApprovalQuery, TaskFilter, TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput};
+use crate::toolbox::ToolAnswer;
 
 /// Number of earlier tasks that a new process loads. The others stay in the store.
 const RECALLED_MAX: u32 = 100;
@@ -33,9 +33,9 @@ const TIME_LEFT: Duration = Duration::from_secs(3_600);
 const OUTPUT_BYTES_MAX: usize = 100_000;
 
 /// The room of a session as a program outside has it. Dropping it leaves the tasks as they are.
-pub struct Hosted {
+pub struct HostSession {
     session: Arc<Session>,
-    family: Arc<Family>,
+    family: Arc<ChildTasks>,
     grant: Arc<Grant>,
     /// Taken in by one at a time, so that nothing is driven twice.
     looking: Mutex<()>,
@@ -59,27 +59,27 @@ impl Session {
     /// Opens the room for a program outside, with what was delegated from here before: what a dead process left goes on.
     /// `agent` is what a definition that does not say gets its model and its limits from. `writing_advice` is told to whoever asks
     /// for tasks that write, if they may not.
-    pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<Hosted> {
+    pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<HostSession> {
         self.store.create_session(&self.id, &self.workspace, now_ms()).await?;
         let grant = self.grant.keep(&agent.rights);
         let own = self.stop.child();
-        let parent = Parent {
+        let parent = ParentTask {
             id: TaskId::root(&self.id),
             grant: grant.clone(),
             agent,
             workspace: self.workspace.clone(),
             place: None,
-            budget: self.account(&self.budget, Caps::default())?,
+            budget: self.account(&self.budget, BudgetCaps::default())?,
             stop: own.child(),
             own,
             outside: true,
             writing_advice,
         };
-        let family = Arc::new(Family::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.rules));
         self.families().insert(family.parent.id.clone(), family.clone());
         let session = self.clone();
         let attending = tokio::spawn(async move { session.attended(std::future::pending::<()>()).await });
-        let hosted = Hosted {
+        let hosted = HostSession {
             session: self.clone(),
             family,
             grant: Arc::new(grant),
@@ -94,13 +94,13 @@ impl Session {
     }
 }
 
-impl Drop for Hosted {
+impl Drop for HostSession {
     fn drop(&mut self) {
         self.attending.abort();
     }
 }
 
-impl Hosted {
+impl HostSession {
     /// Calls one of the tools with which it delegates. `key` is the same for every attempt at one call.
     pub async fn call(
         &self,
@@ -143,8 +143,8 @@ impl Hosted {
         let key =
             ToolInput { key: CallKey { turn: 0, index }, arguments, idempotency_key: key, context: &context };
         match self.session.tools.call(tool, key).await {
-            Answer::Ran(output) => output,
-            Answer::Mistake(complaint) => ToolOutput::mistake(complaint),
+            ToolAnswer::Ran(output) => output,
+            ToolAnswer::Mistake(complaint) => ToolOutput::mistake(complaint),
         }
     }
 
@@ -161,7 +161,7 @@ impl Hosted {
     /// Lists the tasks of this host, oldest first.
     pub async fn tasks(&self) -> Result<Vec<HostedTask>> {
         self.look().await?;
-        let mut tasks: Vec<Arc<Task>> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
+        let mut tasks: Vec<Arc<LiveTask>> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
         tasks.sort_by_key(|task| task.number());
         Ok(tasks.iter().map(|task| shown(task)).collect())
     }
@@ -173,13 +173,17 @@ impl Hosted {
     }
 
     /// Calls of this session's tasks that wait for a person's yes.
-    pub async fn open_approvals(&self) -> Result<Vec<Parked>> {
+    pub async fn open_approvals(&self) -> Result<Vec<ParkedCall>> {
         let open = self.session.store.approvals(ApprovalQuery::Open).await?;
         Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
     }
 
     /// Records a person's answer to exactly the call that was shown.
-    pub async fn answer_approval(&self, parked: &Parked, answer: approval::Answer) -> Result<Parked> {
+    pub async fn answer_approval(
+        &self,
+        parked: &ParkedCall,
+        answer: approval::ApprovalAnswer,
+    ) -> Result<ParkedCall> {
         self.session.store.answer(&parked.id, &parked.request.hash, answer).await
     }
 
@@ -192,7 +196,7 @@ impl Hosted {
     async fn look(&self) -> Result<()> {
         let _one_at_a_time = self.looking.lock().await;
         self.session.recall_agents().await?;
-        let of = Which::ChildrenOf(self.family.parent.id.clone());
+        let of = TaskFilter::ChildrenOf(self.family.parent.id.clone());
         let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
         let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
         let mut rows = self.session.store.find_tasks(newest).await?;
@@ -214,7 +218,7 @@ impl Hosted {
         if rows.is_empty() {
             return Ok(());
         }
-        self.session.bring_back(&self.family, rows, |_| false, &Begun::default(), false).await
+        self.session.bring_back(&self.family, rows, |_| false, &BegunTasks::default(), false).await
     }
 
     /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still
@@ -222,7 +226,7 @@ impl Hosted {
     pub async fn let_go(&self) -> Result<Vec<TaskId>> {
         self.session.leaving.store(true, Ordering::Relaxed);
         let mut left = Vec::new();
-        let of = Which::Session(self.session.id.clone());
+        let of = TaskFilter::Session(self.session.id.clone());
         let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
         let ours = |row: &TaskRow| row.owner == self.session.owner;
         for row in self.session.store.find_tasks(running).await?.into_iter().filter(ours) {
@@ -242,7 +246,7 @@ impl Hosted {
     }
 }
 
-fn shown(task: &Task) -> HostedTask {
+fn shown(task: &LiveTask) -> HostedTask {
     HostedTask {
         id: task.id.clone(),
         agent: task.agent.to_string(),

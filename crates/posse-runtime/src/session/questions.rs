@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use posse_core::text::prefix;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use serde::Deserialize;
 
@@ -27,11 +27,11 @@ pub(super) fn tools(session: &Weak<Session>) -> [Arc<dyn Tool>; 2] {
         Arc::new(AskParent {
             session: session.clone(),
             // Asked again after a crash: nobody has answered the first time.
-            spec: spec("ask_parent", ASK, ASK_SCHEMA, Effect::Idempotent),
+            spec: spec("ask_parent", ASK, ASK_SCHEMA, ToolEffect::Idempotent),
         }),
         Arc::new(ReportProgress {
             session: session.clone(),
-            spec: spec("report_progress", REPORT, REPORT_SCHEMA, Effect::Idempotent),
+            spec: spec("report_progress", REPORT, REPORT_SCHEMA, ToolEffect::Idempotent),
         }),
     ]
 }
@@ -47,7 +47,7 @@ struct AskParent {
 }
 
 #[derive(Deserialize)]
-struct Ask {
+struct AskArguments {
     question: String,
     #[serde(default)]
     options: Vec<String>,
@@ -67,7 +67,7 @@ impl Tool for AskParent {
                 let text = fixed!("nobody-to-ask");
                 return ToolOutput::error(text);
             };
-            let ask: Ask = match serde_json::from_str(input.arguments) {
+            let ask: AskArguments = match serde_json::from_str(input.arguments) {
                 Ok(ask) => ask,
                 Err(e) => return ToolOutput::error(fixed!("question-unreadable", why = e)),
             };

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::Result;
-use posse_core::context::wire::{Answer, Request, Waited};
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::context::wire::{ContextAnswer, ContextRequest, WaitResult};
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_messages::fixed;
 
 use super::{Session, subagent::wire_error};
-use crate::context::{Caller, perform};
+use crate::context::{ContextCaller, perform};
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 
 struct SharedContextTool {
@@ -22,7 +22,7 @@ pub(super) fn tool(session: Weak<Session>) -> Arc<dyn Tool> {
         description: include_str!("../../prompts/shared_context_tool.md").trim_end().to_owned(),
         input_schema: include_str!("../../prompts/shared_context_tool.schema.json").to_owned(),
         // The store knows the call's key: what was written before a crash is not written again.
-        effect: Effect::Idempotent,
+        effect: ToolEffect::Idempotent,
     };
     Arc::new(SharedContextTool { session, spec })
 }
@@ -42,7 +42,7 @@ impl Tool for SharedContextTool {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error(fixed!("session-closed"));
             };
-            let request = match Request::parse(input.arguments) {
+            let request = match ContextRequest::parse(input.arguments) {
                 Ok(request) => request,
                 Err(e) => return ToolOutput::mistake(wire_error(&e).to_string()),
             };
@@ -54,9 +54,9 @@ impl Tool for SharedContextTool {
     }
 }
 
-async fn answer(session: &Session, input: &ToolInput<'_>, request: Request) -> Result<Answer> {
+async fn answer(session: &Session, input: &ToolInput<'_>, request: ContextRequest) -> Result<ContextAnswer> {
     let participant = session.participant(&input.context.task);
-    let caller = Caller {
+    let caller = ContextCaller {
         session: &session.id,
         participant: &participant,
         idempotency_key: Some(input.idempotency_key),
@@ -66,7 +66,7 @@ async fn answer(session: &Session, input: &ToolInput<'_>, request: Request) -> R
     tokio::select! {
         biased;
         answer = answered => answer,
-        () = input.context.cancel.cancelled() => Ok(Answer::Waited(Waited::default())),
-        () = tokio::time::sleep(input.context.time_left) => Ok(Answer::Waited(Waited::default())),
+        () = input.context.cancel.cancelled() => Ok(ContextAnswer::Waited(WaitResult::default())),
+        () = tokio::time::sleep(input.context.time_left) => Ok(ContextAnswer::Waited(WaitResult::default())),
     }
 }

@@ -4,7 +4,7 @@ use posse_core::grant::{Grant, Rights};
 use posse_core::id::AgentName;
 use posse_core::pattern::ToolPattern;
 use posse_core::task::LoweredBound;
-use posse_core::tool::Effect;
+use posse_core::tool::ToolEffect;
 use posse_messages::fixed;
 
 use crate::toolbox::Toolbox;
@@ -29,7 +29,7 @@ pub fn of_tools(
     writing_advice: Option<&str>,
 ) -> Vec<String> {
     let effects = tools.effects();
-    let effect = |tool: &str| effects.get(tool).copied().unwrap_or(Effect::Unsafe);
+    let effect = |tool: &str| effects.get(tool).copied().unwrap_or(ToolEffect::Unsafe);
     let denied =
         |tool: &str| rights.deny.iter().any(|pattern| pattern.names(tool) && pattern.argument().is_none());
     // A session that may not write may be without these tools altogether.

@@ -8,27 +8,27 @@ mod request;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use posse_core::board::Met;
+use posse_core::board::CancelOutcome;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::tool::{DELEGATION, Effect, ToolSpec};
+use posse_core::tool::{DELEGATION, ToolEffect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 use serde_json::{Map, Value, json};
 
 use super::Session;
-use super::adopt::Begun;
-use super::facades::{Facade, Facades, check_room, launch};
-use super::family::Family;
-use super::task::{Stage, Task};
-use crate::inbox::{Message, Receipt};
-use crate::ports::{BoxFuture, Proposal, ResultDelivery, Tool, ToolContext, ToolInput, ToolOutput};
+use super::adopt::BegunTasks;
+use super::facades::{Facade, SessionFacades, check_room, launch};
+use super::family::ChildTasks;
+use super::task::{LiveTask, TaskStage};
+use crate::inbox::{InboxMessage, MessageReceipt};
+use crate::ports::{BoxFuture, CallProposal, ResultDelivery, Tool, ToolContext, ToolInput, ToolOutput};
 pub(super) use define::{define_again, recalled};
 use report::RETRY_AFTER_MS;
 use report::collected;
 pub(super) use report::{announcement, failure, loose_end, status};
 pub(super) use request::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
-use request::{Mode, Request};
+use request::{SubagentRequest, WaitMode};
 
 /// Longest wait of one call: hosts end calls that take much longer.
 const WAIT_MAX: Duration = Duration::from_secs(45);
@@ -55,7 +55,7 @@ pub(super) struct SubagentTool {
 
 impl SubagentTool {
     /// Creates the `subagent` tool.
-    pub fn new(session: Weak<Session>, facades: &Facades) -> Self {
+    pub fn new(session: Weak<Session>, facades: &SessionFacades) -> Self {
         let (mut description, mut schema) = (DESCRIPTION.trim_end().to_owned(), SCHEMA.to_owned());
         if !facades.has(Facade::SharedContext) {
             description = description.replacen(SHARED_CONTEXT_ADVICE, "", 1);
@@ -69,7 +69,7 @@ impl SubagentTool {
             description,
             input_schema: schema,
             // A call that is made again after a crash has the same key and gets the same task.
-            effect: Effect::Idempotent,
+            effect: ToolEffect::Idempotent,
         };
         Self { session, spec }
     }
@@ -85,16 +85,16 @@ impl Tool for SubagentTool {
         true
     }
 
-    fn propose(&self, input: &ToolInput<'_>) -> std::result::Result<Proposal, ToolOutput> {
+    fn propose(&self, input: &ToolInput<'_>) -> std::result::Result<CallProposal, ToolOutput> {
         let arguments: Map<String, Value> = serde_json::from_str(input.arguments).unwrap_or_default();
-        let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
+        let Some(session) = self.session.upgrade() else { return Ok(CallProposal::default()) };
         if launch::is_meant(&arguments) {
             return launch::propose(&session, input, &arguments);
         }
-        match Request::parse(input.arguments) {
-            Ok(Request::Spawn(request)) => check_room(&session, input, &request.terms)
+        match SubagentRequest::parse(input.arguments) {
+            Ok(SubagentRequest::Spawn(request)) => check_room(&session, input, &request.terms)
                 .map_err(|e| ToolOutput::error(wire_error(&e).to_string())),
-            Ok(_) => Ok(Proposal::default()),
+            Ok(_) => Ok(CallProposal::default()),
             Err(e) => Err(ToolOutput::mistake(wire_error(&e).to_string())),
         }
     }
@@ -108,7 +108,7 @@ impl Tool for SubagentTool {
             if launch::is_meant(&arguments) {
                 return launch::launch(&session, &input, &arguments).await;
             }
-            let request = match Request::parse(input.arguments) {
+            let request = match SubagentRequest::parse(input.arguments) {
                 Ok(request) => request,
                 Err(e) => return ToolOutput::mistake(wire_error(&e).to_string()),
             };
@@ -152,12 +152,12 @@ pub fn wire_error(error: &Error) -> Value {
     value
 }
 
-async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request) -> Result<Value> {
+async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: SubagentRequest) -> Result<Value> {
     let (context, key) = (input.context, input.idempotency_key);
     let family = session.family(&context.task)?;
     match request {
-        Request::ListAgents { query } => Ok(define::listing(session, &family, query.as_deref())),
-        Request::Define(request) => {
+        SubagentRequest::ListAgents { query } => Ok(define::listing(session, &family, query.as_deref())),
+        SubagentRequest::Define(request) => {
             let name = request.agent_name()?;
             let before = session.defined().get(&name).cloned();
             let answer = define::define(session, Some(&family.parent), *request, key)?;
@@ -175,11 +175,11 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
             }
             Ok(answer)
         }
-        Request::Spawn(mut request) => {
+        SubagentRequest::Spawn(mut request) => {
             request.key = Some(key.to_owned());
             spawn(session, &family, *request).await
         }
-        Request::Status { task_id, wait } => {
+        SubagentRequest::Status { task_id, wait } => {
             session.catch_up(&family, &task_id).await?;
             let task = family.tracked(&task_id)?;
             let progress = task.settled(bounded(wait, context), &context.cancel).await;
@@ -188,28 +188,30 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
             }
             Ok(status(&task, &progress))
         }
-        Request::Collect { task_id, wait } => {
+        SubagentRequest::Collect { task_id, wait } => {
             collect(session, &family, &task_id, bounded(wait, context), input).await
         }
-        Request::Wait { task_ids, mode, timeout } => {
+        SubagentRequest::Wait { task_ids, mode, timeout } => {
             wait(session, &family, task_ids, mode, timeout, context).await
         }
-        Request::Cancel { task_id } => {
+        SubagentRequest::Cancel { task_id } => {
             session.catch_up(&family, &task_id).await?;
             cancel(session, &family, &task_id).await
         }
-        Request::Send { task_id, message } => send(&family, &task_id, message, key),
-        Request::Answer { task_id, answer } => {
+        SubagentRequest::Send { task_id, message } => send(&family, &task_id, message, key),
+        SubagentRequest::Answer { task_id, answer } => {
             let answered = family.tracked(&task_id)?.answer(answer);
             let note = if answered { "answered".to_owned() } else { fixed!("nobody-waited") };
             Ok(json!({ "task_id": task_id, "answered": answered, "note": note }))
         }
-        Request::Result { task_id, offset, limit } => result(session, &family, &task_id, offset, limit).await,
-        Request::Events { task_id, since } => {
+        SubagentRequest::Result { task_id, offset, limit } => {
+            result(session, &family, &task_id, offset, limit).await
+        }
+        SubagentRequest::Events { task_id, since } => {
             let (events, next) = family.task(&task_id)?.events(since);
             Ok(json!({ "task_id": task_id, "events": events, "next": next }))
         }
-        Request::ListTasks {} => {
+        SubagentRequest::ListTasks {} => {
             let tasks = family.tasks().into_iter().map(|(task, tracked)| {
                 let mut value = status(&task, &task.progress());
                 if !tracked {
@@ -222,14 +224,18 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
     }
 }
 
-async fn spawn(session: &Session, family: &Family, request: posse_core::task::TaskRequest) -> Result<Value> {
+async fn spawn(
+    session: &Session,
+    family: &ChildTasks,
+    request: posse_core::task::TaskRequest,
+) -> Result<Value> {
     let task = session.spawn(&family.parent.id, request).await?;
     let mut value = json!({ "task_id": task.id.short(), "agent": task.agent, "status": "running" });
     let progress = task.progress();
     if let Some(error) = progress.done.as_ref().and_then(failure) {
         value["status"] = json!("failed");
         value["error"] = json!(error);
-    } else if progress.stage == Stage::Waiting {
+    } else if progress.stage == TaskStage::Waiting {
         value["queued"] = json!(true);
     }
     let mut warnings = task.start.notes.clone();
@@ -243,7 +249,7 @@ async fn spawn(session: &Session, family: &Family, request: posse_core::task::Ta
     Ok(value)
 }
 
-/// How long one call may wait.
+/// Longest wait of one call.
 fn bounded(wait: Duration, context: &ToolContext) -> Duration {
     wait.min(WAIT_MAX).min(context.time_left)
 }
@@ -251,7 +257,7 @@ fn bounded(wait: Duration, context: &ToolContext) -> Duration {
 /// Gives a result to one request. The same request made again gets the same answer: the first one may have been lost on its way.
 async fn collect(
     session: &Session,
-    family: &Arc<Family>,
+    family: &Arc<ChildTasks>,
     id: &str,
     wait: Duration,
     input: &ToolInput<'_>,
@@ -278,7 +284,7 @@ async fn collect(
         family.note_delivery(task.id.short(), &now);
     }
     let task = family.collect(id).map_err(|e| match (e.code(), progress.stage) {
-        (ErrorCode::TaskNotReady, Stage::Running) => {
+        (ErrorCode::TaskNotReady, TaskStage::Running) => {
             let text = localized!("task-running-since", id, turns = progress.turns, seconds = task.seconds());
             Error::new(ErrorCode::TaskNotReady, text).hint(localized!("collect-later-hint"))
         }
@@ -290,9 +296,9 @@ async fn collect(
 /// Without ids: those whose end no wait has reported yet.
 async fn wait(
     session: &Session,
-    family: &Arc<Family>,
+    family: &Arc<ChildTasks>,
     ids: Option<Vec<String>>,
-    mode: Mode,
+    mode: WaitMode,
     timeout: Option<Duration>,
     context: &ToolContext,
 ) -> Result<Value> {
@@ -305,13 +311,13 @@ async fn wait(
         }
         None => family.unreported(),
     };
-    let enough = |tasks: &[Arc<Task>]| {
+    let enough = |tasks: &[Arc<LiveTask>]| {
         let asks = tasks.iter().any(|task| task.progress().question.is_some());
         let ended = tasks.iter().filter(|task| task.is_done()).count();
         asks || tasks.is_empty()
             || match mode {
-                Mode::Any => ended > 0,
-                Mode::All => ended == tasks.len(),
+                WaitMode::Any => ended > 0,
+                WaitMode::All => ended == tasks.len(),
             }
     };
     let until = tokio::time::Instant::now() + bounded(timeout.unwrap_or(WAIT_USUAL), context);
@@ -328,10 +334,11 @@ async fn wait(
             () = tokio::time::sleep_until(until) => break,
         }
     }
-    let (ended, running): (Vec<Arc<Task>>, Vec<_>) = tasks.iter().cloned().partition(|task| task.is_done());
+    let (ended, running): (Vec<Arc<LiveTask>>, Vec<_>) =
+        tasks.iter().cloned().partition(|task| task.is_done());
     session.report(family, &ended).await?;
     let shown =
-        |tasks: &[Arc<Task>]| tasks.iter().map(|task| status(task, &task.progress())).collect::<Vec<_>>();
+        |tasks: &[Arc<LiveTask>]| tasks.iter().map(|task| status(task, &task.progress())).collect::<Vec<_>>();
     let timed_out = !enough(&tasks);
     let mut value = json!({ "finished": shown(&ended), "running": shown(&running), "timed_out": timed_out });
     if timed_out {
@@ -345,7 +352,7 @@ async fn wait(
 impl Session {
     /// Brings what is known of a host's task up to date with the store, where other processes may have delegated, read or collected
     /// it. An orchestrator's own tasks are known to it alone.
-    async fn catch_up(&self, family: &Arc<Family>, id: &str) -> Result<ResultDelivery> {
+    async fn catch_up(&self, family: &Arc<ChildTasks>, id: &str) -> Result<ResultDelivery> {
         let own = family.own_id(id);
         let number = own.strip_prefix("t_").and_then(|number| number.parse().ok());
         let Some(number) = number.filter(|_| family.parent.outside) else {
@@ -359,13 +366,13 @@ impl Session {
         if family.task(&own).is_ok() {
             family.note_delivery(&own, &delivery);
         } else if row.status != "running" && row.parent.as_ref() == Some(&family.parent.id) {
-            self.bring_back(family, vec![row], |_| false, &Begun::default(), false).await?;
+            self.bring_back(family, vec![row], |_| false, &BegunTasks::default(), false).await?;
         }
         Ok(delivery)
     }
 
     /// Notes that the text of a task was read.
-    async fn mark_read(&self, family: &Family, task: &Task) -> Result<()> {
+    async fn mark_read(&self, family: &ChildTasks, task: &LiveTask) -> Result<()> {
         if family.is_unread(task) && family.parent.outside {
             self.store.deliver(&task.id, ResultDelivery::Read).await?;
         }
@@ -374,7 +381,7 @@ impl Session {
     }
 
     /// Notes that a wait has named the end of these tasks.
-    async fn report(&self, family: &Family, ended: &[Arc<Task>]) -> Result<()> {
+    async fn report(&self, family: &ChildTasks, ended: &[Arc<LiveTask>]) -> Result<()> {
         for task in ended {
             if !task.set_reported() && family.parent.outside {
                 self.store.deliver(&task.id, ResultDelivery::Reported).await?;
@@ -384,9 +391,9 @@ impl Session {
     }
 }
 
-async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Value> {
+async fn cancel(session: &Session, family: &Arc<ChildTasks>, id: &str) -> Result<Value> {
     let (task, met) = session.cancel(family, id, &fixed!("before-it-began")).await?;
-    if met == Met::Running {
+    if met == CancelOutcome::Running {
         // What does not end in time is still being stopped; its status says so.
         let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
     }
@@ -395,24 +402,24 @@ async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Val
         task.set_told();
     }
     let mut value = collected(&task, &progress);
-    if let Met::Ended(_) = met {
+    if let CancelOutcome::Ended(_) = met {
         value["note"] = json!(fixed!("ended-before-cancel"));
     }
     Ok(value)
 }
 
-fn send(family: &Family, id: &str, text: String, key: &str) -> Result<Value> {
+fn send(family: &ChildTasks, id: &str, text: String, key: &str) -> Result<Value> {
     let task = family.tracked(id)?;
-    let receipt = task.inbox.send(Message { key: key.to_owned(), text });
+    let receipt = task.inbox.send(InboxMessage { key: key.to_owned(), text });
     let mut value = json!({ "task_id": id });
     value["receipt"] = match receipt {
-        Receipt::Queued => json!("queued"),
-        Receipt::Delivered { turn } => {
+        MessageReceipt::Queued => json!("queued"),
+        MessageReceipt::Delivered { turn } => {
             value["turn"] = json!(turn);
             json!("delivered")
         }
-        Receipt::Missed => json!("missed"),
-        Receipt::Full => {
+        MessageReceipt::Missed => json!("missed"),
+        MessageReceipt::Full => {
             return Err(Error::new(ErrorCode::InvalidRequest, localized!("messages-unread", id))
                 .hint(localized!("messages-unread-hint")));
         }
@@ -423,7 +430,7 @@ fn send(family: &Family, id: &str, text: String, key: &str) -> Result<Value> {
 /// One page of the full text, from the store: it is there however long ago the task ended.
 async fn result(
     session: &Session,
-    family: &Arc<Family>,
+    family: &Arc<ChildTasks>,
     id: &str,
     offset: usize,
     limit: Option<usize>,

@@ -16,23 +16,23 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Account;
-use crate::driver::Stop;
-use crate::inbox::Inbox;
-use crate::ports::{Observer, Worktree};
+use crate::budget::TaskAccount;
+use crate::driver::StopTokens;
+use crate::inbox::TaskInbox;
+use crate::ports::{Observer, TaskWorktree};
 
 /// Events kept for `events`; the journal has everything.
 const EVENTS_MAX: usize = 200;
 /// Room for so many is made at a time.
 const EVENTS_STEP: usize = 8;
 
-pub(crate) struct Task {
+pub(crate) struct LiveTask {
     pub id: TaskId,
     pub agent: AgentName,
     pub start: Arc<TaskStart>,
     /// Ends this task and what it delegated.
-    pub stop: Stop,
-    pub inbox: Inbox,
+    pub stop: StopTokens,
+    pub inbox: TaskInbox,
     /// The parent has ended, so nobody answers questions.
     pub alone: bool,
     /// It was stopped with its orchestrator and goes on with it, so earlier reports of its end do not count.
@@ -40,28 +40,28 @@ pub(crate) struct Task {
     /// Epoch at which the task may be written to before it runs: 1, or that of its adoption.
     pub epoch: AtomicU64,
     /// Origin of the journal: this process or an earlier one.
-    pub begin: Begin,
+    pub begin: StartMode,
     /// Set before it runs, if it works apart from others.
-    pub place: OnceLock<Worktree>,
+    pub place: OnceLock<TaskWorktree>,
     /// Account of the task: reserved at spawn, returned at its end.
-    budget: Mutex<Option<Arc<Account>>>,
+    budget: Mutex<Option<Arc<TaskAccount>>>,
     began: Instant,
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<TaskProgress>,
     /// Wakes those who wait for the end only.
     ended: Notify,
     /// A `wait` has named its end.
     reported: AtomicBool,
-    /// Whoever delegated it knows of its end.
+    /// The parent knows of the end.
     told: AtomicBool,
-    events: Mutex<Events>,
-    question: Mutex<Option<Open>>,
+    events: Mutex<TaskEvents>,
+    question: Mutex<Option<OpenQuestion>>,
     /// The call that collected it, and what it was given.
     collected: Mutex<Option<(String, Value)>>,
 }
 
 /// Ways to drive a task once it is admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum StartMode {
     /// It was created by this process.
     Afresh,
     /// It has to be taken over first, also if it never began.
@@ -69,22 +69,22 @@ pub(crate) enum Begin {
 }
 
 #[derive(Clone, Default, PartialEq)]
-pub(crate) struct Progress {
-    pub stage: Stage,
+pub(crate) struct TaskProgress {
+    pub stage: TaskStage,
     pub turns: u32,
     pub usage: Usage,
     /// The tool that is at work.
     pub activity: Option<String>,
     /// Latest progress report of the task itself.
     pub report: Option<String>,
-    pub question: Option<Question>,
+    pub question: Option<ParentQuestion>,
     /// The approval that it waits for, and the tool that would be called.
     pub approval: Option<(String, String)>,
     pub done: Option<Done>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(crate) enum Stage {
+pub(crate) enum TaskStage {
     /// Waits for a place or for other tasks.
     #[default]
     Waiting,
@@ -95,33 +95,33 @@ pub(crate) type Done = Result<Arc<Outcome>, String>;
 
 /// A question to the parent.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Question {
+pub(crate) struct ParentQuestion {
     pub id: u32,
     pub text: String,
     pub options: Vec<String>,
 }
 
-struct Open {
+struct OpenQuestion {
     id: u32,
     answer: oneshot::Sender<String>,
 }
 
 #[derive(Default)]
-struct Events {
+struct TaskEvents {
     /// Number of the first kept event.
     first: u64,
     kept: VecDeque<Event>,
 }
 
-impl Task {
+impl LiveTask {
     /// Creates a live task.
-    pub fn new(id: TaskId, start: Arc<TaskStart>, stop: Stop, begin: Begin) -> Self {
+    pub fn new(id: TaskId, start: Arc<TaskStart>, stop: StopTokens, begin: StartMode) -> Self {
         Self {
             agent: start.agent.name.clone(),
             id,
             start,
             stop,
-            inbox: Inbox::default(),
+            inbox: TaskInbox::default(),
             alone: false,
             revived: false,
             epoch: AtomicU64::new(1),
@@ -129,7 +129,7 @@ impl Task {
             place: OnceLock::new(),
             budget: Mutex::default(),
             began: Instant::now(),
-            progress: watch::Sender::new(Progress::default()),
+            progress: watch::Sender::new(TaskProgress::default()),
             ended: Notify::new(),
             reported: AtomicBool::new(false),
             told: AtomicBool::new(false),
@@ -140,29 +140,29 @@ impl Task {
     }
 
     /// Said once, before it runs.
-    pub fn works_in(&self, place: Option<Worktree>) {
+    pub fn works_in(&self, place: Option<TaskWorktree>) {
         if let Some(place) = place {
             self.place.get_or_init(|| place);
         }
     }
 
     /// Sets the account that the task pays from.
-    pub fn pays_from(&self, account: Arc<Account>) {
+    pub fn pays_from(&self, account: Arc<TaskAccount>) {
         *lock(&self.budget) = Some(account);
     }
 
     /// `None` once it has ended.
-    pub fn budget(&self) -> Option<Arc<Account>> {
+    pub fn budget(&self) -> Option<Arc<TaskAccount>> {
         lock(&self.budget).clone()
     }
 
     /// Returns the current progress.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> TaskProgress {
         self.progress.borrow().clone()
     }
 
     /// Returns a receiver of progress changes.
-    pub fn changes(&self) -> watch::Receiver<Progress> {
+    pub fn changes(&self) -> watch::Receiver<TaskProgress> {
         self.progress.subscribe()
     }
 
@@ -186,11 +186,11 @@ impl Task {
     }
 
     /// Waits until it has ended or asks something new, for this long at most.
-    pub async fn settled(&self, wait: Duration, cancel: &CancellationToken) -> Progress {
+    pub async fn settled(&self, wait: Duration, cancel: &CancellationToken) -> TaskProgress {
         if !wait.is_zero() {
             let mut changes = self.progress.subscribe();
             let known = changes.borrow().question.clone();
-            let asks = |now: &Progress| now.question.is_some() && now.question != known;
+            let asks = |now: &TaskProgress| now.question.is_some() && now.question != known;
             tokio::select! {
                 _ = changes.wait_for(|now| now.done.is_some() || asks(now)) => {}
                 () = cancel.cancelled() => {}
@@ -236,7 +236,7 @@ impl Task {
     }
 
     /// Waits for the end.
-    pub async fn done(&self) -> Progress {
+    pub async fn done(&self) -> TaskProgress {
         loop {
             // First, so that an end from now on is heard.
             let ended = self.ended.notified();
@@ -248,7 +248,7 @@ impl Task {
     }
 
     /// Changes the progress; notifies only if somebody waits.
-    fn update(&self, change: impl FnOnce(&mut Progress)) {
+    fn update(&self, change: impl FnOnce(&mut TaskProgress)) {
         self.progress.send_if_modified(|progress| {
             change(progress);
             self.progress.receiver_count() > 0
@@ -257,7 +257,7 @@ impl Task {
 
     /// Marks the task as running.
     pub fn runs(&self) {
-        self.update(|progress| progress.stage = Stage::Running);
+        self.update(|progress| progress.stage = TaskStage::Running);
     }
 
     /// Marks the task as ended.
@@ -285,8 +285,8 @@ impl Task {
         let (sender, receiver) = oneshot::channel();
         let mut open = lock(&self.question);
         let id = open.as_ref().map_or(1, |open| open.id + 1);
-        *open = Some(Open { id, answer: sender });
-        self.update(|progress| progress.question = Some(Question { id, text, options }));
+        *open = Some(OpenQuestion { id, answer: sender });
+        self.update(|progress| progress.question = Some(ParentQuestion { id, text, options }));
         receiver
     }
 
@@ -333,7 +333,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Observer for Task {
+impl Observer for LiveTask {
     fn event(&self, task: &TaskId, event: &Event) {
         if *task != self.id {
             return;
@@ -370,7 +370,7 @@ pub(crate) fn outcome_of(ended: Result<Result<Arc<Outcome>>, String>) -> Done {
     }
 }
 
-pub(crate) type Tasks = std::collections::BTreeMap<String, Arc<Task>>;
+pub(crate) type Tasks = std::collections::BTreeMap<String, Arc<LiveTask>>;
 
 #[cfg(test)]
 mod tests {
@@ -396,7 +396,7 @@ mod tests {
     async fn whoever_waits_for_the_end_is_woken_by_nothing_else_and_changes_are_seen_by_whoever_looks() {
         let agent = Agent::new(AgentName::parse("a").unwrap(), "p:m", "");
         let start = Arc::new(TaskStart::new(agent, "t", Grant::root([], 0)));
-        let task = Task::new(TaskId::child("s", 1), start, Stop::default(), Begin::Afresh);
+        let task = LiveTask::new(TaskId::child("s", 1), start, StopTokens::default(), StartMode::Afresh);
         let bell = Arc::new(Bell::default());
         let waker = Waker::from(bell.clone());
         let mut done = pin!(task.done());

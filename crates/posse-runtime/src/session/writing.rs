@@ -4,10 +4,10 @@ use posse_core::grant::Rights;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
-use super::family::Parent;
+use super::family::ParentTask;
 
 /// Refuses a request that names places to write to a parent that may not write.
-pub(super) fn check(parent: &Parent, asked: &Rights) -> Result<()> {
+pub(super) fn check(parent: &ParentTask, asked: &Rights) -> Result<()> {
     let Some(advice) = &parent.writing_advice else { return Ok(()) };
     let names_places = asked.write_paths.as_ref().is_some_and(|paths| !paths.is_empty());
     match names_places && !parent.grant.can_write() {

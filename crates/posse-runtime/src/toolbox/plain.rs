@@ -7,16 +7,16 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 
 /// A schema that says nothing but the types of some fields and which of them are required.
-pub(super) struct Plain {
-    fields: Vec<Field>,
+pub(super) struct PlainSchema {
+    fields: Vec<PlainField>,
     /// No other fields are allowed.
     closed: bool,
 }
 
-struct Field {
+struct PlainField {
     name: String,
     /// Type of the field; `None` if the schema only requires it.
-    kind: Option<Kind>,
+    kind: Option<FieldKind>,
     required: bool,
 }
 
@@ -24,14 +24,14 @@ struct Field {
 const FIELDS_MAX: usize = 64;
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum FieldKind {
     Text,
     Integer,
     Number,
     Truth,
 }
 
-impl Plain {
+impl PlainSchema {
     /// `None` if the schema says anything that is not understood here.
     pub fn of(schema: &Value) -> Option<Self> {
         let mut plain = Self { fields: Vec::new(), closed: false };
@@ -57,10 +57,10 @@ impl Plain {
         (is_object && plain.fields.len() <= FIELDS_MAX).then_some(plain)
     }
 
-    fn field(&mut self, name: &str) -> &mut Field {
+    fn field(&mut self, name: &str) -> &mut PlainField {
         let known = self.fields.iter().position(|field| field.name == name);
         let at = known.unwrap_or_else(|| {
-            self.fields.push(Field { name: name.to_owned(), kind: None, required: false });
+            self.fields.push(PlainField { name: name.to_owned(), kind: None, required: false });
             self.fields.len() - 1
         });
         &mut self.fields[at]
@@ -70,15 +70,15 @@ impl Plain {
     /// passes here, so nothing is kept of what is read.
     pub fn surely_fits(&self, arguments: &str) -> bool {
         let mut text = serde_json::Deserializer::from_str(arguments);
-        let fits = text.deserialize_map(Fits(self)).unwrap_or(false);
+        let fits = text.deserialize_map(ArgumentFit(self)).unwrap_or(false);
         fits && text.end().is_ok()
     }
 }
 
 /// Reads arguments, and says whether they fit.
-struct Fits<'a>(&'a Plain);
+struct ArgumentFit<'a>(&'a PlainSchema);
 
-impl<'de> Visitor<'de> for Fits<'_> {
+impl<'de> Visitor<'de> for ArgumentFit<'_> {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,9 +86,9 @@ impl<'de> Visitor<'de> for Fits<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
-        let Plain { fields, closed } = self.0;
+        let PlainSchema { fields, closed } = self.0;
         let (mut fits, mut seen) = (true, 0u64);
-        while let Some(at) = map.next_key_seed(Place(fields))? {
+        while let Some(at) = map.next_key_seed(FieldPlace(fields))? {
             seen |= at.map_or(0, |at| 1 << at);
             fits &= match at.and_then(|at| fields[at].kind) {
                 Some(kind) => map.next_value_seed(kind)?,
@@ -101,9 +101,9 @@ impl<'de> Visitor<'de> for Fits<'_> {
 }
 
 /// Reads the name of a field, and says which it is.
-struct Place<'a>(&'a [Field]);
+struct FieldPlace<'a>(&'a [PlainField]);
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+impl<'de> DeserializeSeed<'de> for FieldPlace<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
@@ -111,7 +111,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl Visitor<'_> for Place<'_> {
+impl Visitor<'_> for FieldPlace<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -124,7 +124,7 @@ impl Visitor<'_> for Place<'_> {
 }
 
 /// Reads a value, and says whether it is of this kind.
-impl<'de> DeserializeSeed<'de> for Kind {
+impl<'de> DeserializeSeed<'de> for FieldKind {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -132,7 +132,7 @@ impl<'de> DeserializeSeed<'de> for Kind {
     }
 }
 
-impl<'de> Visitor<'de> for Kind {
+impl<'de> Visitor<'de> for FieldKind {
     type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,24 +140,24 @@ impl<'de> Visitor<'de> for Kind {
     }
 
     fn visit_str<E>(self, _: &str) -> Result<bool, E> {
-        Ok(matches!(self, Kind::Text))
+        Ok(matches!(self, FieldKind::Text))
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<bool, E> {
-        Ok(matches!(self, Kind::Integer | Kind::Number))
+        Ok(matches!(self, FieldKind::Integer | FieldKind::Number))
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<bool, E> {
-        Ok(matches!(self, Kind::Integer | Kind::Number))
+        Ok(matches!(self, FieldKind::Integer | FieldKind::Number))
     }
 
     /// `1.0` is an integer too; that is for the validator to say.
     fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
-        Ok(matches!(self, Kind::Number))
+        Ok(matches!(self, FieldKind::Number))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
-        Ok(matches!(self, Kind::Truth))
+        Ok(matches!(self, FieldKind::Truth))
     }
 
     fn visit_unit<E>(self) -> Result<bool, E> {
@@ -173,16 +173,16 @@ impl<'de> Visitor<'de> for Kind {
     }
 }
 
-fn kind(field: &Value) -> Option<Kind> {
+fn kind(field: &Value) -> Option<FieldKind> {
     let mut kind = None;
     for (keyword, value) in field.as_object()? {
         match (keyword.as_str(), value) {
             ("type", Value::String(name)) => {
                 kind = Some(match name.as_str() {
-                    "string" => Kind::Text,
-                    "integer" => Kind::Integer,
-                    "number" => Kind::Number,
-                    "boolean" => Kind::Truth,
+                    "string" => FieldKind::Text,
+                    "integer" => FieldKind::Integer,
+                    "number" => FieldKind::Number,
+                    "boolean" => FieldKind::Truth,
                     _ => return None,
                 });
             }
@@ -224,7 +224,7 @@ mod tests {
                 if required {
                     schema["required"] = json!(["a"]);
                 }
-                let Some(plain) = Plain::of(&schema) else { continue };
+                let Some(plain) = PlainSchema::of(&schema) else { continue };
                 let validator = jsonschema::validator_for(&schema).unwrap();
                 for value in &values {
                     for arguments in [json!({"a": value}), json!({"a": value, "b": 1}), json!({})] {
@@ -237,7 +237,7 @@ mod tests {
         }
         assert!(fitting > 40, "only {fitting} were said to fit");
         let two = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]});
-        let two = Plain::of(&two).unwrap();
+        let two = PlainSchema::of(&two).unwrap();
         assert!(two.surely_fits(r#"{"b": [{}], "a": "x"}"#));
         for broken in [
             "",
@@ -251,7 +251,7 @@ mod tests {
             assert!(!two.surely_fits(broken), "{broken}");
         }
         assert!(fields[5..].iter().all(|field| kind(field).is_none()));
-        assert!(Plain::of(&json!({"type": "object", "minProperties": 1})).is_none());
-        assert!(Plain::of(&json!({"properties": {}})).is_none());
+        assert!(PlainSchema::of(&json!({"type": "object", "minProperties": 1})).is_none());
+        assert!(PlainSchema::of(&json!({"properties": {}})).is_none());
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::outcome::{Status, StopReason};
-use posse_runtime::driver::{Onward, end_cancelled};
+use posse_core::outcome::{OutcomeStatus, StopReason};
+use posse_runtime::driver::{ResumeMode, end_cancelled};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Store, TaskRow};
 use posse_testkit::memory::MemoryStore;
@@ -29,7 +29,7 @@ async fn status(store: &MemoryStore, id: &TaskId) -> String {
 }
 
 /// Runs the script, with a wish to cancel this task after ten seconds. Returns how the orchestrator ended, and when.
-async fn cancelled_from_outside(id: &TaskId) -> (Arc<MemoryStore>, Status, Duration) {
+async fn cancelled_from_outside(id: &TaskId) -> (Arc<MemoryStore>, OutcomeStatus, Duration) {
     let store = Arc::new(MemoryStore::new());
     let session = session(WAITS, store.clone(), Observers::default());
     let began = Instant::now();
@@ -45,7 +45,7 @@ async fn cancelled_from_outside(id: &TaskId) -> (Arc<MemoryStore>, Status, Durat
 #[tokio::test(start_paused = true)]
 async fn a_wish_to_cancel_is_heard_within_two_seconds() {
     let (root, child) = (TaskId::root("s1"), TaskId::child("s1", 1));
-    for (cancelled, expected) in [(&root, Status::Cancelled), (&child, Status::Completed)] {
+    for (cancelled, expected) in [(&root, OutcomeStatus::Cancelled), (&child, OutcomeStatus::Completed)] {
         let (store, ended, took) = cancelled_from_outside(cancelled).await;
         assert_eq!((ended, status(&store, &child).await.as_str()), (expected, "cancelled"));
         assert!(took < Duration::from_secs(12), "{took:?}");
@@ -105,7 +105,7 @@ async fn a_task_that_was_interrupted_without_time_left_ends_when_it_is_taken_up(
     let asked = Record::Asked { turn: 1, estimate: 1, elapsed_ms: 1_000_000_000_000 };
     left.append(&root, 1, &[asked]).await.unwrap();
     let second = session(WAITS, left.clone(), Observers::default());
-    let finish = || Onward::Finish { turns_max: None, wall_ms_max: None };
+    let finish = || ResumeMode::Finish { turns_max: None, wall_ms_max: None };
     let outcome = second.resume(root.clone(), finish()).await.unwrap();
     assert_eq!(outcome.stop, StopReason::DeadlinePassed);
     assert_ne!(status(&left, &root).await, "running");
@@ -138,7 +138,7 @@ async fn a_detached_task_that_lives_elsewhere_is_followed_and_not_taken() {
     assert_eq!(first.left_running(), std::slice::from_ref(&child));
     // The first session still drives it, as another process would.
     let second = session_where(|_| true, DETACHES, store.clone(), Observers::default());
-    let outcome = second.resume(TaskId::root("s1"), Onward::Message("And?".to_owned())).await.unwrap();
+    let outcome = second.resume(TaskId::root("s1"), ResumeMode::Message("And?".to_owned())).await.unwrap();
     assert_eq!(outcome.text, "collected");
     let collected = results(&store).await.pop().unwrap();
     assert!(collected.text.contains("looked"), "{}", collected.text);
@@ -154,9 +154,9 @@ async fn a_detached_task_whose_driver_is_gone_goes_on_by_itself() {
     let left = Arc::new(store.snapshot());
     let child = TaskId::child("s1", 1);
     let alone = session(DETACHES, left.clone(), Observers::default());
-    let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+    let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
     let outcome = alone.resume(child.clone(), onward).await.unwrap();
-    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "looked"));
+    assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "looked"));
     assert_eq!(status(&left, &child).await, "completed");
     assert_eq!(alone.left_running(), []);
 }

@@ -4,14 +4,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::ErrorCode;
-use posse_core::approval::{Answer, By, Mode, Parked, Policy, Request, Scope, State, Verdict};
+use posse_core::approval::{
+    ApprovalAnswer, ApprovalHandling, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalState,
+    ApprovalVerdict, DecidedBy, ParkedCall,
+};
 use posse_core::event::Event;
 use posse_core::id::CallKey;
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
-use posse_core::outcome::{Outcome, Status, StopReason};
-use posse_runtime::driver::Onward;
-use posse_runtime::ports::{Approval, ApprovalQuery, ApprovalStore, Approver, BoxFuture, ProposedCall};
+use posse_core::outcome::{Outcome, OutcomeStatus, StopReason};
+use posse_runtime::driver::ResumeMode;
+use posse_runtime::ports::{
+    ApprovalDecision, ApprovalQuery, ApprovalStore, Approver, BoxFuture, ProposedCall,
+};
 use posse_testkit::memory::MemoryStore;
 use tokio::time::Instant;
 
@@ -20,11 +25,11 @@ use crate::stage::Stage;
 const FIRE: &str = "[{calls: [{fire: {n: 1}}]}, {text: done}]";
 
 fn asking(script: &'static str) -> Stage {
-    Stage { ask: &["fire"], policy: Policy::new(Mode::Ask), ..Stage::new(script) }
+    Stage { ask: &["fire"], policy: ApprovalPolicy::new(ApprovalHandling::Ask), ..Stage::new(script) }
 }
 
 /// The next question, when it comes.
-pub async fn question(store: &MemoryStore) -> Parked {
+pub async fn question(store: &MemoryStore) -> ParkedCall {
     loop {
         match store.approvals(ApprovalQuery::Open).await.unwrap().pop() {
             Some(parked) => return parked,
@@ -33,11 +38,11 @@ pub async fn question(store: &MemoryStore) -> Parked {
     }
 }
 
-pub fn answer(parked: &Parked, verdict: Verdict) -> Answer {
-    Answer::new(verdict, By::Person("ada".to_owned()), parked.request.asked_ms)
+pub fn answer(parked: &ParkedCall, verdict: ApprovalVerdict) -> ApprovalAnswer {
+    ApprovalAnswer::new(verdict, DecidedBy::Person("ada".to_owned()), parked.request.asked_ms)
 }
 
-pub async fn say(store: &MemoryStore, parked: &Parked, answer: Answer) {
+pub async fn say(store: &MemoryStore, parked: &ParkedCall, answer: ApprovalAnswer) {
     store.answer(&parked.id, &parked.request.hash, answer).await.unwrap();
 }
 
@@ -53,13 +58,13 @@ fn result(records: &[Record]) -> String {
     texts.collect::<Vec<_>>().join(" | ")
 }
 
-async fn with_answers(stage: &Stage, verdict: Verdict, scope: Scope) -> (Arc<Outcome>, u32) {
+async fn with_answers(stage: &Stage, verdict: ApprovalVerdict, scope: ApprovalScope) -> (Arc<Outcome>, u32) {
     let asked = Mutex::new(0);
     let answering = async {
         loop {
             let parked = question(&stage.store).await;
             *asked.lock().unwrap() += 1;
-            say(&stage.store, &parked, Answer { scope, ..answer(&parked, verdict) }).await;
+            say(&stage.store, &parked, ApprovalAnswer { scope, ..answer(&parked, verdict) }).await;
         }
     };
     let outcome = tokio::select! {
@@ -79,12 +84,12 @@ async fn a_call_waits_for_its_yes_and_what_was_shown_is_executed() {
         assert_eq!(fired(&stage), 0, "nothing happens before the yes");
         let unannounced = !stage.records().await.iter().any(|r| matches!(r, Record::Intended { .. }));
         assert!(unannounced, "a call that waits is not in doubt");
-        say(&stage.store, &parked, answer(&parked, Verdict::Approve)).await;
+        say(&stage.store, &parked, answer(&parked, ApprovalVerdict::Approve)).await;
         parked
     };
     let (outcome, parked) = tokio::join!(stage.run(), answering);
     let outcome = outcome.unwrap();
-    assert_eq!((outcome.status(), fired(&stage), outcome.warnings.len()), (Status::Completed, 1, 0));
+    assert_eq!((outcome.status(), fired(&stage), outcome.warnings.len()), (OutcomeStatus::Completed, 1, 0));
     let request = &parked.request;
     assert_eq!((request.arguments.as_str(), request.tool.as_str()), (r#"{"n":1}"#, "fire"));
     assert_eq!((request.agent.as_str(), request.key), ("worker", CallKey { turn: 1, index: 0 }));
@@ -94,8 +99,8 @@ async fn a_call_waits_for_its_yes_and_what_was_shown_is_executed() {
         Record::Resolved { approval, verdict, by, .. } => Some((approval, verdict, by)),
         _ => None,
     });
-    let by = By::Person("ada".to_owned());
-    assert_eq!(resolved, Some((Some(parked.id.clone()), Verdict::Approve, by)));
+    let by = DecidedBy::Person("ada".to_owned());
+    assert_eq!(resolved, Some((Some(parked.id.clone()), ApprovalVerdict::Approve, by)));
     let kinds: Vec<String> = stage.seen.0.lock().unwrap().iter().map(kind).collect();
     let at = |what: &str| kinds.iter().position(|kind| kind == what).unwrap();
     assert!(at("approval_requested") < at("approval_resolved"), "{kinds:?}");
@@ -112,7 +117,7 @@ async fn a_no_is_told_with_its_reason_and_the_task_goes_on() {
     let answering = async {
         let parked = question(&stage.store).await;
         let reason = Some("not on a Friday".to_owned());
-        say(&stage.store, &parked, Answer { reason, ..answer(&parked, Verdict::Deny) }).await;
+        say(&stage.store, &parked, ApprovalAnswer { reason, ..answer(&parked, ApprovalVerdict::Deny) }).await;
     };
     let (outcome, ()) = tokio::join!(stage.run(), answering);
     assert_eq!((outcome.unwrap().text.as_str(), fired(&stage)), ("done", 0));
@@ -123,8 +128,8 @@ async fn a_no_is_told_with_its_reason_and_the_task_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn when_nobody_answers_the_default_counts_and_that_is_said() {
     for (on_deadline, times, note) in [
-        (Verdict::Deny, 0, "nobody answered in time about `fire`; it was refused"),
-        (Verdict::Approve, 1, "nobody answered in time about `fire`; it was allowed by default"),
+        (ApprovalVerdict::Deny, 0, "nobody answered in time about `fire`; it was refused"),
+        (ApprovalVerdict::Approve, 1, "nobody answered in time about `fire`; it was allowed by default"),
     ] {
         let mut stage = asking(FIRE);
         (stage.policy.deadline_ms, stage.policy.on_deadline) = (60_000, on_deadline);
@@ -134,7 +139,8 @@ async fn when_nobody_answers_the_default_counts_and_that_is_said() {
         let took = began.elapsed().as_secs();
         assert!((59..=61).contains(&took), "{took}");
         let parked = stage.store.approval("a1").await.unwrap();
-        let late = stage.store.answer("a1", &parked.request.hash, answer(&parked, Verdict::Approve)).await;
+        let late =
+            stage.store.answer("a1", &parked.request.hash, answer(&parked, ApprovalVerdict::Approve)).await;
         assert_eq!(late.unwrap_err().code(), ErrorCode::ApprovalClosed);
     }
 }
@@ -144,12 +150,12 @@ async fn when_nobody_answers_the_default_counts_and_that_is_said() {
 async fn without_anybody_the_policy_decides_at_once_and_says_so() {
     let fire = || posse_core::pattern::ToolPattern::parse("fire").unwrap();
     for (mode, allow, times, told) in [
-        (Mode::Unattended, Vec::new(), 0, "nobody can be asked here"),
-        (Mode::Deny, fire(), 0, "`approvals.mode` is `deny`"),
-        (Mode::AllowListed, Vec::new(), 0, "not among `approvals.allow`"),
-        (Mode::AllowListed, fire(), 1, "did fire"),
+        (ApprovalHandling::Unattended, Vec::new(), 0, "nobody can be asked here"),
+        (ApprovalHandling::Deny, fire(), 0, "`approvals.mode` is `deny`"),
+        (ApprovalHandling::AllowListed, Vec::new(), 0, "not among `approvals.allow`"),
+        (ApprovalHandling::AllowListed, fire(), 1, "did fire"),
     ] {
-        let policy = Policy { allow, ..Policy::new(mode) };
+        let policy = ApprovalPolicy { allow, ..ApprovalPolicy::new(mode) };
         let stage = Stage { policy, ..asking(FIRE) };
         let began = Instant::now();
         let outcome = stage.run().await.unwrap();
@@ -180,7 +186,7 @@ async fn a_stop_ends_the_wait_at_once_and_nothing_is_started() {
         let (outcome, parked) = tokio::join!(stage.run(), stopping);
         assert_eq!((outcome.unwrap().stop, fired(&stage)), (StopReason::Cancelled, 0));
         let closed = stage.store.approval(&parked.id).await.unwrap();
-        assert_eq!(closed.state, State::Closed("its task was stopped".to_owned()));
+        assert_eq!(closed.state, ApprovalState::Closed("its task was stopped".to_owned()));
         assert!(stage.store.approvals(ApprovalQuery::Open).await.unwrap().is_empty());
     }
 }
@@ -199,10 +205,10 @@ async fn an_answer_for_the_task_is_an_answer_for_the_rest_of_it() {
     const THRICE: &str =
         "[{calls: [{fire: {n: 1}}, {fire: {n: 2}}]}, {calls: [{fire: {n: 3}}]}, {text: done}]";
     for (verdict, scope, asked, times) in [
-        (Verdict::Approve, Scope::Once, 3, 3),
-        (Verdict::Approve, Scope::Task, 1, 3),
-        (Verdict::Approve, Scope::Session, 1, 3),
-        (Verdict::Deny, Scope::Task, 1, 0),
+        (ApprovalVerdict::Approve, ApprovalScope::Once, 3, 3),
+        (ApprovalVerdict::Approve, ApprovalScope::Task, 1, 3),
+        (ApprovalVerdict::Approve, ApprovalScope::Session, 1, 3),
+        (ApprovalVerdict::Deny, ApprovalScope::Task, 1, 0),
     ] {
         let stage = asking(THRICE);
         let (outcome, questions) = with_answers(&stage, verdict, scope).await;
@@ -218,7 +224,7 @@ async fn an_answer_for_the_task_is_an_answer_for_the_rest_of_it() {
 async fn a_question_and_its_answer_survive_their_process() {
     const TWICE: &str = "[{calls: [{fire: {n: 1}}]}, {calls: [{fire: {n: 2}}]}, {text: done}]";
     let first = asking(TWICE);
-    with_answers(&first, Verdict::Approve, Scope::Once).await;
+    with_answers(&first, ApprovalVerdict::Approve, ApprovalScope::Once).await;
     let writes = first.store.writes();
     assert!(writes > 10, "the grid has {writes} points");
     for died_after in 1..=writes {
@@ -233,10 +239,10 @@ async fn a_question_and_its_answer_survive_their_process() {
             loop {
                 let parked = question(&stage.store).await;
                 *asked.lock().unwrap() += 1;
-                say(&stage.store, &parked, answer(&parked, Verdict::Approve)).await;
+                say(&stage.store, &parked, answer(&parked, ApprovalVerdict::Approve)).await;
             }
         };
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = tokio::select! {
             outcome = stage.go_on(onward) => outcome.unwrap(),
             () = answering => unreachable!("it asks for ever"),
@@ -258,7 +264,7 @@ async fn a_yes_to_another_call_is_no_yes() {
         parked = question(&model.store) => parked.request,
     };
     let stage = asking(FIRE);
-    let forged = Request { hash: "0".repeat(64), ..request };
+    let forged = ApprovalRequest { hash: "0".repeat(64), ..request };
     stage.store.park(forged).await.unwrap();
     let outcome = stage.run().await.unwrap();
     assert_eq!((outcome.text.as_str(), fired(&stage)), ("done", 0));
@@ -270,12 +276,12 @@ async fn a_yes_to_another_call_is_no_yes() {
 struct Handler(Mutex<Vec<String>>);
 
 impl Approver for Handler {
-    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
         let mut asked = self.0.lock().unwrap();
         asked.push(format!("{} {} {:?}", call.tool, call.arguments, call.why));
         let approval = match asked.len() {
-            1 => Approval::Granted,
-            _ => Approval::Denied("once is enough".to_owned()),
+            1 => ApprovalDecision::Granted,
+            _ => ApprovalDecision::Denied("once is enough".to_owned()),
         };
         Box::pin(std::future::ready(approval))
     }

@@ -3,14 +3,14 @@
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use posse_core::context::{Change, Changed, Head, Key, Wanted, Write};
+use posse_core::context::{AudienceChange, ChangeResult, ContextChange, ContextKey, ContextWrite, ValueHead};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::message::ToolResult;
-use posse_core::outcome::Status;
+use posse_core::outcome::OutcomeStatus;
 use posse_runtime::context::now_ms;
-use posse_runtime::driver::Onward;
-use posse_runtime::observe::{Observers, Trace, TraceHook};
+use posse_runtime::driver::ResumeMode;
+use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
 use posse_runtime::ports::{ChangeRequest, ContextStore};
 use posse_testkit::context_suite::key;
 use posse_testkit::memory::MemoryStore;
@@ -46,7 +46,7 @@ fn timeless(mut answer: Value) -> Value {
     answer
 }
 
-async fn heads(store: &MemoryStore) -> Vec<Head> {
+async fn heads(store: &MemoryStore) -> Vec<ValueHead> {
     let mut heads = store.context_keys("s1", now_ms()).await.unwrap();
     heads.iter_mut().for_each(|head| head.written_at_ms = 0);
     heads
@@ -252,7 +252,7 @@ async fn after_a_crash_at_any_write_the_context_is_what_it_would_have_been() {
         let store = Arc::new(first.as_of(died_after));
         let notes = Arc::new(Mutex::new(Vec::new()));
         let session = session(LONG, store.clone(), watching(&notes));
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
         // A spawn in doubt is not made again, so this run has no child to hear of.
         if !outcome.in_doubt.is_empty() {
@@ -261,7 +261,7 @@ async fn after_a_crash_at_any_write_the_context_is_what_it_would_have_been() {
         resumed += 1;
         assert_eq!(
             (outcome.status(), outcome.text.as_str()),
-            (Status::Completed, "done"),
+            (OutcomeStatus::Completed, "done"),
             "write {died_after}"
         );
         assert_eq!(heads(&store).await, expected, "write {died_after}");
@@ -280,8 +280,8 @@ async fn after_a_crash_at_any_write_the_context_is_what_it_would_have_been() {
 
 fn watching(notes: &Arc<Mutex<Vec<String>>>) -> Observers {
     let log = notes.clone();
-    let hook = TraceHook(move |_: &TaskId, trace: &Trace<'_>| {
-        if let Trace::Event(Event::Noted { note }) = trace {
+    let hook = TraceHook(move |_: &TaskId, trace: &TraceEvent<'_>| {
+        if let TraceEvent::Event(Event::Noted { note }) = trace {
             log.lock().unwrap().push(note.clone());
         }
     });
@@ -289,9 +289,9 @@ fn watching(notes: &Arc<Mutex<Vec<String>>>) -> Observers {
 }
 
 /// Someone else on the same store.
-async fn write_from_outside(store: &MemoryStore, value: &str) -> Changed {
-    let write = Write {
-        audience: Wanted::default(),
+async fn write_from_outside(store: &MemoryStore, value: &str) -> ChangeResult {
+    let write = ContextWrite {
+        audience: AudienceChange::default(),
         key: key("note"),
         value: value.to_owned(),
         expected_version: None,
@@ -301,7 +301,7 @@ async fn write_from_outside(store: &MemoryStore, value: &str) -> Changed {
         session: "s1".to_owned(),
         participant: "operator".to_owned(),
         idempotency_key: None,
-        change: Change::Write(write),
+        change: ContextChange::Write(write),
         now_ms: now_ms(),
     };
     store.change_context(request).await.unwrap()
@@ -324,7 +324,7 @@ async fn an_archived_session_can_be_read_and_a_deleted_one_is_gone() {
     write_from_outside(&store, "from a person").await;
     store.archive_session("s1", now_ms()).await.unwrap();
     let archived = Arc::new(store.snapshot());
-    let say = || Onward::Message("and now?".to_owned());
+    let say = || ResumeMode::Message("and now?".to_owned());
     let archive = session(SCRIPT, archived.clone(), Observers::default());
     archive.resume(TaskId::root("s1"), say()).await.unwrap();
     let answers_of = |results: Vec<ToolResult>| answers(&results);
@@ -423,7 +423,7 @@ fn the_description_says_how_to_use_it_well() {
         "deliverables_status",
         "quality_checks",
     ] {
-        assert!(told.contains(conventional) && Key::parse(conventional).is_ok(), "{conventional}");
+        assert!(told.contains(conventional) && ContextKey::parse(conventional).is_ok(), "{conventional}");
     }
     for part in [
         // Writing.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use posse_core::ErrorCode;
-use posse_core::budget::Caps;
+use posse_core::budget::BudgetCaps;
 use posse_core::id::CallKey;
 use posse_core::journal::Record;
-use posse_core::outcome::Status;
-use posse_core::tool::Effect;
-use posse_runtime::driver::Onward;
-use posse_runtime::ports::{Approval, Approver, BoxFuture, ProposedCall};
+use posse_core::outcome::OutcomeStatus;
+use posse_core::tool::ToolEffect;
+use posse_runtime::driver::ResumeMode;
+use posse_runtime::ports::{ApprovalDecision, Approver, BoxFuture, ProposedCall};
 
 use crate::stage::Stage;
 
@@ -18,7 +18,7 @@ const SCRIPT: &str = "[{calls: [{look: {}}, {put: {}}, {fire: {}}, {fire: {n: 2}
                        {text: middle, calls: [{fire: {}}, {look: {}}]}, {text: done}]";
 
 /// What a journal says about calls with an effect: announced, and finished.
-fn calls(records: &[Record]) -> BTreeMap<CallKey, (Effect, bool)> {
+fn calls(records: &[Record]) -> BTreeMap<CallKey, (ToolEffect, bool)> {
     let mut calls = BTreeMap::new();
     for record in records {
         match record {
@@ -46,10 +46,10 @@ async fn after_a_crash_at_any_write_nothing_finished_runs_again_and_doubt_is_sai
         let stage = first.after_crash(first.store.as_of(died_after));
         stage.world.effects.lock().unwrap().clear();
         let before = calls(&stage.records().await);
-        let outcome = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+        let outcome = stage.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
         assert_eq!(
             (outcome.status(), outcome.text.as_str()),
-            (Status::Completed, "done"),
+            (OutcomeStatus::Completed, "done"),
             "write {died_after}"
         );
         let effects = stage.world.effects.lock().unwrap();
@@ -58,8 +58,8 @@ async fn after_a_crash_at_any_write_nothing_finished_runs_again_and_doubt_is_sai
             let in_doubt = outcome.in_doubt.iter().any(|doubt| doubt.key == key);
             let expected = match (effect, finished) {
                 (_, true) => (0, false),
-                (Effect::Unsafe, false) => (0, true),
-                (Effect::Pure | Effect::Idempotent, false) => (1, false),
+                (ToolEffect::Unsafe, false) => (0, true),
+                (ToolEffect::Pure | ToolEffect::Idempotent, false) => (1, false),
             };
             assert_eq!((again, in_doubt), expected, "write {died_after}, call {key} ({effect:?})");
         }
@@ -75,7 +75,7 @@ async fn after_a_crash_at_any_write_an_answer_is_judged_as_it_would_have_been() 
         ..Stage::new(script)
     };
     let whole = first.run().await.unwrap();
-    assert_eq!((whole.status(), whole.text.as_str()), (Status::Completed, "2"));
+    assert_eq!((whole.status(), whole.text.as_str()), (OutcomeStatus::Completed, "2"));
     let writes = first.store.writes();
     assert!(writes >= 10, "the grid has {writes} points");
     for died_after in 1..=writes {
@@ -89,7 +89,7 @@ async fn after_a_crash_at_any_write_an_answer_is_judged_as_it_would_have_been() 
             verified.extend(found.iter().filter(|record| done(record)).map(|_| "fail once".to_owned()));
         }
         let known = stage.world.verified.lock().unwrap().len();
-        let outcome = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+        let outcome = stage.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
         let (text, data, evidence) = (&outcome.text, &outcome.data, &outcome.evidence);
         assert_eq!((text, data, evidence), (&whole.text, &whole.data, &whole.evidence), "write {died_after}");
         // Twice each in all, and once more for the one that was under way.
@@ -120,7 +120,7 @@ async fn the_process_that_lost_its_task_can_write_nothing_more() {
         store: stage.store.clone(),
         ..Stage::new("[{calls: [{hang: {}}]}, {text: from the second}]")
     };
-    let outcome = second.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+    let outcome = second.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.in_doubt.len()), ("from the second", 1));
     stage.stop.now.cancel();
     assert_eq!(crate::stage::code(running.await.unwrap()), posse_core::ErrorCode::OwnerLost);
@@ -143,7 +143,7 @@ fn lost(records: &[Record]) -> Option<u64> {
 
 #[tokio::test]
 async fn a_task_and_its_first_request_are_one_write_and_only_a_request_that_was_made_is_lost() {
-    let onward = || Onward::Finish { turns_max: None, wall_ms_max: None };
+    let onward = || ResumeMode::Finish { turns_max: None, wall_ms_max: None };
     let stage = Stage::new("[{text: done}]");
     stage.run().await.unwrap();
     assert_eq!(kinds(&stage.records().await), ["started", "asked", "replied", "finished"]);
@@ -162,7 +162,7 @@ async fn a_task_and_its_first_request_are_one_write_and_only_a_request_that_was_
     again.go_on(onward()).await.unwrap();
     assert_eq!(lost(&again.records().await), Some(0));
 
-    let caps = Caps { input_tokens: Some(1), ..Caps::default() };
+    let caps = BudgetCaps { input_tokens: Some(1), ..BudgetCaps::default() };
     let stage = Stage { caps, ..Stage::new("[{text: done}]") };
     stage.run().await.unwrap();
     // What cannot be paid is not announced.
@@ -173,8 +173,8 @@ async fn a_task_and_its_first_request_are_one_write_and_only_a_request_that_was_
 struct Willing;
 
 impl Approver for Willing {
-    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
-        Box::pin(std::future::ready(Approval::Granted))
+    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(std::future::ready(ApprovalDecision::Granted))
     }
 }
 

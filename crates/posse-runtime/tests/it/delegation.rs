@@ -5,8 +5,8 @@ use std::sync::Arc;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::message::ToolResult;
-use posse_core::outcome::Status;
-use posse_runtime::driver::Onward;
+use posse_core::outcome::OutcomeStatus;
+use posse_runtime::driver::ResumeMode;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::Store;
 use posse_testkit::memory::MemoryStore;
@@ -283,7 +283,7 @@ async fn the_last_definition_of_an_agent_counts_after_a_restart() {
     let store = Arc::new(MemoryStore::new());
     let room = || session(SCRIPT, store.clone(), Observers::default());
     room().run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
-    room().resume(TaskId::root("s1"), Onward::Message("and now?".to_owned())).await.unwrap();
+    room().resume(TaskId::root("s1"), ResumeMode::Message("and now?".to_owned())).await.unwrap();
     let answers: Vec<Value> = results(&store).await.iter().map(value).collect();
     let [.., listed, third] = &answers[..] else { panic!("{answers:?}") };
     assert_eq!(listed["agents"][0]["description"], "second", "{listed}");
@@ -369,11 +369,11 @@ async fn a_delegation_survives_the_end_of_its_process_at_any_write() {
     for died_after in 1..first.writes() {
         let store = Arc::new(first.as_of(died_after));
         let again = session(script, store.clone(), Observers::default());
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = again.resume(TaskId::root("s1"), onward).await.unwrap();
         assert_eq!(
             (outcome.text.as_str(), outcome.status()),
-            ("done", Status::Completed),
+            ("done", OutcomeStatus::Completed),
             "write {died_after}"
         );
         assert!(outcome.in_doubt.is_empty(), "write {died_after}: a spawn made again gets its task");

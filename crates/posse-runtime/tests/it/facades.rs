@@ -2,26 +2,26 @@
 
 use std::sync::{Arc, Mutex};
 
-use posse_core::approval::{Mode, Policy, Scope, State};
-use posse_core::board::Rules;
-use posse_core::budget::Caps;
+use posse_core::approval::{ApprovalHandling, ApprovalPolicy, ApprovalScope, ApprovalState};
+use posse_core::board::BoardLimits;
+use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, Format, ModelChoice};
-use posse_core::grant::{Grant, Rights, Rule, Verdict};
+use posse_core::grant::{Grant, GrantRule, Rights, RuleVerdict};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
 use posse_core::limits::Limits;
 use posse_core::message::{Message, ToolResult};
-use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::outcome::{Outcome, OutcomeStatus, StopReason};
 use posse_core::pattern::ToolPattern;
 use posse_core::run::replay;
 use posse_core::task::NO_CONTEXT;
-use posse_core::tool::{Effect, ToolSpec};
-use posse_runtime::driver::{Onward, Stop};
+use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_runtime::driver::{ResumeMode, StopTokens};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    Agents, ApprovalQuery, ApprovalStore, BoxFuture, Store, Tool, ToolInput, ToolOutput,
+    AgentLookup, ApprovalQuery, ApprovalStore, BoxFuture, Store, Tool, ToolInput, ToolOutput,
 };
-use posse_runtime::session::facades::{Facade, Facades, guidance};
+use posse_runtime::session::facades::{Facade, SessionFacades, guidance};
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -52,7 +52,7 @@ struct Room {
     session: Arc<Session>,
     store: Arc<MemoryStore>,
     calls: Arc<Mutex<Vec<String>>>,
-    stop: Stop,
+    stop: StopTokens,
 }
 
 fn agents() -> Vec<Arc<Definition>> {
@@ -80,11 +80,11 @@ fn of_acai() -> Arc<Definition> {
 }
 
 fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
-    room_asking(script, facades, depth, store, Policy::default(), Rights::default())
+    room_asking(script, facades, depth, store, ApprovalPolicy::default(), Rights::default())
 }
 
-fn room_ruled(script: &'static str, facades: &[Facade], depth: u32, rules: Rules) -> Room {
-    room_of(script, facades, depth, MemoryStore::new(), (Policy::default(), Rights::default()), rules)
+fn room_ruled(script: &'static str, facades: &[Facade], depth: u32, rules: BoardLimits) -> Room {
+    room_of(script, facades, depth, MemoryStore::new(), (ApprovalPolicy::default(), Rights::default()), rules)
 }
 
 fn room_asking(
@@ -92,7 +92,7 @@ fn room_asking(
     facades: &[Facade],
     depth: u32,
     store: MemoryStore,
-    policy: Policy,
+    policy: ApprovalPolicy,
     asks: Rights,
 ) -> Room {
     room_of(script, facades, depth, store, (policy, asks), RULES)
@@ -103,8 +103,8 @@ fn room_of(
     facades: &[Facade],
     depth: u32,
     store: MemoryStore,
-    (policy, asks): (Policy, Rights),
-    rules: Rules,
+    (policy, asks): (ApprovalPolicy, Rights),
+    rules: BoardLimits,
 ) -> Room {
     let calls: Arc<Mutex<Vec<String>>> = Arc::default();
     let tool = |name: &str, effect| -> Arc<dyn Tool> {
@@ -112,7 +112,7 @@ fn room_of(
         let spec = ToolSpec { name, description: String::new(), input_schema: schema, effect };
         Arc::new(Probe { spec, calls: calls.clone() })
     };
-    let (store, stop) = (Arc::new(store), Stop::default());
+    let (store, stop) = (Arc::new(store), StopTokens::default());
     let mut agents = agents();
     agents.extend((depth > 1).then(|| definition("chief", &["subagent"])));
     agents.extend(script.contains("acai:").then(of_acai));
@@ -127,13 +127,13 @@ fn room_of(
         workspace: ".".to_owned(),
         store: store.clone(),
         models: Arc::new(Script(script)),
-        tools: Toolbox::new([tool("read", Effect::Pure), tool("write", Effect::Unsafe)])
+        tools: Toolbox::new([tool("read", ToolEffect::Pure), tool("write", ToolEffect::Unsafe)])
             .unwrap()
             .with_approvals(policy),
         observers: Observers::default(),
         agents: Arc::new(agents),
         grant: Grant::root(granted.map(str::to_owned), depth).keep(&asks),
-        caps: Caps::default(),
+        caps: BudgetCaps::default(),
         rules,
         stop: stop.clone(),
         verifier: None,
@@ -160,12 +160,12 @@ impl Room {
 /// The results of the orchestrator's calls.
 async fn play(script: &'static str, facades: &[Facade]) -> (Vec<ToolResult>, Room) {
     let room = room(script, facades, 1, MemoryStore::new());
-    assert_eq!(room.run().await.status(), Status::Completed);
+    assert_eq!(room.run().await.status(), OutcomeStatus::Completed);
     (results(&room.store).await, room)
 }
 
 fn spec(facades: &[Facade], name: &str) -> ToolSpec {
-    let facades: Facades = facades.iter().copied().collect();
+    let facades: SessionFacades = facades.iter().copied().collect();
     facades.specs(&agents()).into_iter().find(|spec| spec.name == name).unwrap()
 }
 
@@ -212,7 +212,7 @@ fn the_description_lists_who_there_is() {
     let list = "\n\nAvailable agent types:\n  general       - the general\n  helper        - the helper\n";
     assert!(text.contains(list), "{text}");
     let many: Vec<_> = (0..26).map(|n| definition(&format!("agent{n}"), &[])).collect();
-    let facades: Facades = [Facade::Agent].into_iter().collect();
+    let facades: SessionFacades = [Facade::Agent].into_iter().collect();
     let text = facades.specs(&many).remove(0).description;
     assert!(text.contains("\n  agent0, agent1, ") && !text.contains("the agent0"), "{text}");
 }
@@ -392,7 +392,7 @@ async fn an_investigation_delegates_nothing_even_where_depth_allows_it() {
         "#;
     let facades = [Facade::Subagent, Facade::RunSubagent, Facade::Agent];
     let room = room(script, &facades, 3, MemoryStore::new());
-    assert_eq!(room.run().await.status(), Status::Completed);
+    assert_eq!(room.run().await.status(), OutcomeStatus::Completed);
     assert_eq!(room.store.tasks(10).await.unwrap().len(), 2, "the orchestrator and the investigation");
 }
 
@@ -440,14 +440,14 @@ async fn recursion_does_not_multiply_the_tasks_of_a_session() {
         "#
     );
     let script: &'static str = Box::leak(script.into_boxed_str());
-    let rules = Rules { running_max: 64, ..RULES };
+    let rules = BoardLimits { running_max: 64, ..RULES };
     let room = room_ruled(script, &[Facade::Subagent], 2, rules);
     let boss = posse_core::agent::Agent {
         limits: Limits { calls_per_turn_max: 64, ..Limits::default() },
         ..agent("boss", None)
     };
     let outcome = room.session.run(boss, "go".to_owned(), Vec::new(), Vec::new()).await.unwrap();
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     let rows = room.store.tasks(200).await.unwrap();
     assert_eq!(rows.len(), 1 + 64, "63 of the orchestrator, and one more of one of them");
     let mut refused = 0;
@@ -518,7 +518,7 @@ async fn a_session_has_five_investigations_also_after_a_restart() {
             false => room(script, &facades, 1, whole.store.as_of(died_after)),
         };
         if died_after < whole.store.writes() {
-            let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+            let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             again.session.resume(TaskId::root("s1"), onward).await.unwrap();
         }
         let results = results(&again.store).await;
@@ -704,7 +704,7 @@ async fn a_task_is_found_by_its_second_name() {
 // R138 R139 R235
 #[test]
 fn the_guidance_lists_the_agents_that_are_there() {
-    let guidance = |agents: &[Arc<Definition>]| guidance(&Facades::default(), agents, &|_| true);
+    let guidance = |agents: &[Arc<Definition>]| guidance(&SessionFacades::default(), agents, &|_| true);
     let text = guidance(&agents());
     let head = "Available specialist agents (use subagent tool to delegate):\n\n  \
                 general       - the general\n  helper        - the helper\n  investigator  - the investigator\n  \
@@ -798,7 +798,7 @@ fn a_launch_is_described_only_where_that_is_asked_for() {
 /// What models read is product text: a change of it is looked at. `UPDATE_PROMPTS=1` writes the file anew.
 #[test]
 fn what_models_read_is_as_it_was_agreed() {
-    let facades: Facades = Facade::ALL.iter().copied().collect();
+    let facades: SessionFacades = Facade::ALL.iter().copied().collect();
     let mut text = guidance(&facades, &agents(), &|_| true);
     for spec in facades.specs(&agents()) {
         text += &format!("\n\n======== {} ========\n{}\n{}", spec.name, spec.description, spec.input_schema);
@@ -822,7 +822,7 @@ fn a_door_is_named_by_its_tool() {
     let no_agents: Vec<Arc<Definition>> = Vec::new();
     assert!(
         no_agents.list().is_empty()
-            && json!(Facades::default().costs(&no_agents)).to_string().contains("guidance")
+            && json!(SessionFacades::default().costs(&no_agents)).to_string().contains("guidance")
     );
 }
 
@@ -836,7 +836,7 @@ async fn what_a_person_says_next_begins_with_new_investigations() {
     );
     let room = room(Box::leak(script.into_boxed_str()), &[Facade::RunSubagent], 1, MemoryStore::new());
     assert_eq!(room.run().await.text, "first");
-    let more = Onward::Message("And the rest?".to_owned());
+    let more = ResumeMode::Message("And the rest?".to_owned());
     let outcome = room.session.resume(TaskId::root("s1"), more).await.unwrap();
     let results = results(&room.store).await;
     assert_eq!((outcome.text.as_str(), results.len()), ("second", 10));
@@ -870,7 +870,7 @@ async fn what_an_investigation_found_is_kept_where_there_is_a_shared_context() {
     whole.run().await;
     for died_after in 1..whole.store.writes() {
         let again = room(script, &facades, 1, whole.store.as_of(died_after));
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         again.session.resume(TaskId::root("s1"), onward).await.unwrap();
         let keys = again.session.context_keys().await.unwrap();
         assert_eq!((keys.len(), keys[0].version), (1, 1), "write {died_after}");
@@ -950,10 +950,10 @@ fn asking(script: &'static str, tool: &str) -> Room {
     asking_through(script, tool, &[Facade::Launch], RULES)
 }
 
-fn asking_through(script: &'static str, tool: &str, doors: &[Facade], rules: Rules) -> Room {
-    let rule = Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
+fn asking_through(script: &'static str, tool: &str, doors: &[Facade], rules: BoardLimits) -> Room {
+    let rule = GrantRule { pattern: ToolPattern::tool(tool), verdict: RuleVerdict::Ask };
     let asks = Rights { rules: vec![rule], ..Rights::default() };
-    room_of(script, doors, 1, MemoryStore::new(), (Policy::new(Mode::Ask), asks), rules)
+    room_of(script, doors, 1, MemoryStore::new(), (ApprovalPolicy::new(ApprovalHandling::Ask), asks), rules)
 }
 
 // R412 R413
@@ -974,18 +974,18 @@ async fn a_launch_is_asked_about_with_what_matters_and_a_no_is_told_in_the_words
     );
     let answering = async {
         let first = question(&room.store).await;
-        say(&room.store, &first, answer(&first, posse_core::approval::Verdict::Deny)).await;
+        say(&room.store, &first, answer(&first, posse_core::approval::ApprovalVerdict::Deny)).await;
         let second = question(&room.store).await;
         let reason = Some("do it yourself".to_owned());
-        let no = answer(&second, posse_core::approval::Verdict::Deny);
-        say(&room.store, &second, posse_core::approval::Answer { reason, ..no }).await;
+        let no = answer(&second, posse_core::approval::ApprovalVerdict::Deny);
+        say(&room.store, &second, posse_core::approval::ApprovalAnswer { reason, ..no }).await;
         let third = question(&room.store).await;
         assert!(room.store.tasks(9).await.unwrap().len() == 1, "nothing is launched before the yes");
-        say(&room.store, &third, answer(&third, posse_core::approval::Verdict::Approve)).await;
+        say(&room.store, &third, answer(&third, posse_core::approval::ApprovalVerdict::Approve)).await;
         (first, second)
     };
     let (outcome, (first, second)) = tokio::join!(room.run(), answering);
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     let prompt = ["0123456789"; 10].join(" ");
     let expected = json!({
         "tool": "subagent", "description": "Write the docs", "prompt": format!("{}...", &prompt[..100]),
@@ -1026,11 +1026,16 @@ async fn nobody_is_asked_about_a_launch_for_which_there_is_no_place() {
     );
     let answering = async {
         let first = question(&room.store).await;
-        let yes = answer(&first, posse_core::approval::Verdict::Approve);
-        say(&room.store, &first, posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+        let yes = answer(&first, posse_core::approval::ApprovalVerdict::Approve);
+        say(
+            &room.store,
+            &first,
+            posse_core::approval::ApprovalAnswer { scope: ApprovalScope::Session, ..yes },
+        )
+        .await;
     };
     let (outcome, ()) = tokio::join!(room.run(), answering);
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     let results = results(&room.store).await;
     let limit = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
     assert_eq!(results[5].text, limit);
@@ -1061,15 +1066,20 @@ async fn nobody_is_asked_through_any_door_when_there_is_no_place() {
             spawn.repeat(5)
         );
         let doors = [Facade::Subagent, Facade::Agent, Facade::RunSubagent];
-        let rules = Rules { open_max: 5, ..RULES };
+        let rules = BoardLimits { open_max: 5, ..RULES };
         let room = asking_through(script.leak(), "subagent", &doors, rules);
         let answering = async {
             let first = question(&room.store).await;
-            let yes = answer(&first, posse_core::approval::Verdict::Approve);
-            say(&room.store, &first, posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+            let yes = answer(&first, posse_core::approval::ApprovalVerdict::Approve);
+            say(
+                &room.store,
+                &first,
+                posse_core::approval::ApprovalAnswer { scope: ApprovalScope::Session, ..yes },
+            )
+            .await;
         };
         let (outcome, ()) = tokio::join!(room.run(), answering);
-        assert_eq!(outcome.status(), Status::Completed);
+        assert_eq!(outcome.status(), OutcomeStatus::Completed);
         let results = results(&room.store).await;
         assert!(results[5].text.contains(refused), "{door}: {}", results[5].text);
         let records = room.store.records(&TaskId::root("s1")).await.unwrap();
@@ -1105,11 +1115,16 @@ async fn others_go_on_while_one_waits_and_its_status_says_so() {
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 continue;
             }
-            return say(&room.store, &parked, answer(&parked, posse_core::approval::Verdict::Approve)).await;
+            return say(
+                &room.store,
+                &parked,
+                answer(&parked, posse_core::approval::ApprovalVerdict::Approve),
+            )
+            .await;
         }
     };
     let (outcome, ()) = tokio::join!(room.run(), answering);
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     let results = results(&room.store).await;
     assert!(results[2].text.contains("\"status\":\"completed\""), "{}", results[2].text);
     let status: serde_json::Value = serde_json::from_str(&results[3].text).unwrap();
@@ -1119,7 +1134,7 @@ async fn others_go_on_while_one_waits_and_its_status_says_so() {
     assert_eq!(calls, [r#"read {"path":"a"}"#, r#"write {"path":"a"}"#]);
     let parked = room.store.approvals(ApprovalQuery::Newest(9)).await.unwrap();
     assert_eq!(parked[0].request.path, [TaskId::root("s1")]);
-    assert!(matches!(parked[0].state, State::Answered(_)));
+    assert!(matches!(parked[0].state, ApprovalState::Answered(_)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -1144,11 +1159,16 @@ async fn an_answer_for_the_session_is_heard_by_those_who_wait_already() {
             }
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         };
-        let yes = answer(&both[1], posse_core::approval::Verdict::Approve);
-        say(&room.store, &both[1], posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+        let yes = answer(&both[1], posse_core::approval::ApprovalVerdict::Approve);
+        say(
+            &room.store,
+            &both[1],
+            posse_core::approval::ApprovalAnswer { scope: ApprovalScope::Session, ..yes },
+        )
+        .await;
     };
     let (outcome, ()) = tokio::join!(room.run(), answering);
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     assert_eq!(room.calls.lock().unwrap().len(), 2);
     let first = room.store.approval("a1").await.unwrap();
     assert_eq!(first.to_json()["answer"]["by"], "earlier answer a2");
@@ -1174,7 +1194,7 @@ async fn what_a_child_answers_is_data_to_its_parent() {
         );
         let (told, room) = play(script.leak(), &[Facade::Agent, Facade::Subagent]).await;
         let records = room.store.records(&TaskId::root("s1")).await.unwrap();
-        let effects = ["Agent", "subagent"].map(|tool| (tool.to_owned(), Effect::Idempotent));
+        let effects = ["Agent", "subagent"].map(|tool| (tool.to_owned(), ToolEffect::Idempotent));
         let run = replay(&records, effects.into_iter().collect::<std::collections::BTreeMap<_, _>>(), 0)
             .unwrap()
             .run;
@@ -1215,6 +1235,6 @@ async fn no_prompt_names_a_tool_that_its_reader_lacks() {
     let boss = prompt(&room.store.records(&TaskId::root("s1")).await.unwrap());
     assert!(boss.contains("→ use read") && boss.contains("shared_context"), "{boss}");
     assert!(!boss.contains("→ use grep") && !boss.contains("→ use ls"), "it has neither: {boss}");
-    let alone: Facades = [Facade::Subagent].into_iter().collect();
+    let alone: SessionFacades = [Facade::Subagent].into_iter().collect();
     assert!(alone.specs(&agents()).iter().all(|spec| !spec.description.contains("shared_context")));
 }

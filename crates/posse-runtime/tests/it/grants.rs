@@ -1,21 +1,23 @@
 //! What is not granted does not happen: each call of a run is made as often as its grant allows, which is once or never.
 
-use posse_core::grant::{Access, Autonomy, Call, Decision, Grant, Rights, Rule, Verdict};
+use posse_core::grant::{
+    AccessLevel, Autonomy, Decision, Grant, GrantRule, RequestedCall, Rights, RuleVerdict,
+};
 use posse_core::journal::{Record, start_of};
 use posse_core::pattern::ToolPattern;
-use posse_core::tool::Effect;
-use posse_runtime::driver::Onward;
+use posse_core::tool::ToolEffect;
+use posse_runtime::driver::ResumeMode;
 
 use crate::stage::Stage;
 
-const CALLS: [(&str, Effect); 3] =
-    [("look", Effect::Pure), ("put", Effect::Idempotent), ("fire", Effect::Unsafe)];
+const CALLS: [(&str, ToolEffect); 3] =
+    [("look", ToolEffect::Pure), ("put", ToolEffect::Idempotent), ("fire", ToolEffect::Unsafe)];
 const SCRIPT: &str = "[{calls: [{look: {n: 1}}, {put: {n: 1}}, {fire: {n: 1}}]}, {text: done}, \
                       {calls: [{look: {n: 2}}, {put: {n: 2}}, {fire: {n: 2}}]}, {text: done}]";
 
 /// One of every kind of restriction.
 fn restrictions() -> Vec<Rights> {
-    let rule = |tool: &str, verdict| vec![Rule { pattern: ToolPattern::tool(tool), verdict }];
+    let rule = |tool: &str, verdict| vec![GrantRule { pattern: ToolPattern::tool(tool), verdict }];
     vec![
         Rights::default(),
         Rights::only([]),
@@ -23,17 +25,17 @@ fn restrictions() -> Vec<Rights> {
         Rights::only(["put", "fire"]),
         Rights { deny: vec![ToolPattern::tool("fire")], ..Rights::default() },
         Rights { tools: Some(vec![ToolPattern::call("put", "something else")]), ..Rights::default() },
-        Rights { rules: rule("put", Verdict::Deny), ..Rights::default() },
-        Rights { rules: rule("fire", Verdict::Ask), ..Rights::default() },
-        Rights { access: Access::ReadOnly, ..Rights::default() },
+        Rights { rules: rule("put", RuleVerdict::Deny), ..Rights::default() },
+        Rights { rules: rule("fire", RuleVerdict::Ask), ..Rights::default() },
+        Rights { access: AccessLevel::ReadOnly, ..Rights::default() },
         Rights { autonomy: Some(Autonomy::Asks), ..Rights::default() },
         Rights { autonomy: Some(Autonomy::Refuses), ..Rights::default() },
     ]
 }
 
 fn allowed(grant: &Grant) -> usize {
-    let is_allowed = |(tool, effect): &&(&str, Effect)| {
-        let call = Call { tool, effect: *effect, arguments: r#"{"n":1}"#, workspace: "" };
+    let is_allowed = |(tool, effect): &&(&str, ToolEffect)| {
+        let call = RequestedCall { tool, effect: *effect, arguments: r#"{"n":1}"#, workspace: "" };
         grant.decide(call) == Decision::Allow
     };
     CALLS.iter().filter(is_allowed).count()
@@ -45,7 +47,7 @@ fn made(stage: &Stage) -> usize {
     effects.len()
 }
 
-// G16, S14: seen to fail without the refusals in `Run::judged`, and without what `Life::withdraw` does on resuming.
+// G16, S14: seen to fail without the refusals in `Run::judged`, and without what `RunDriver::withdraw` does on resuming.
 #[tokio::test]
 async fn a_denied_call_is_made_zero_times_also_after_the_operator_changed_their_mind() {
     for rights in restrictions() {
@@ -55,7 +57,7 @@ async fn a_denied_call_is_made_zero_times_also_after_the_operator_changed_their_
             stage.run().await.unwrap();
             let first = start_of(&stage.records().await).unwrap().grant;
             assert_eq!(made(&stage), allowed(&first), "{:?}", stage.rights);
-            stage.go_on(Onward::Message("more".to_owned())).await.unwrap();
+            stage.go_on(ResumeMode::Message("more".to_owned())).await.unwrap();
             let records = stage.records().await;
             let second = start_of(&records).unwrap().grant;
             let both = allowed(&first.keep(&stage.rights_later));

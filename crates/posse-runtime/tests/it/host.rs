@@ -8,7 +8,7 @@ use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ContextStore, Store, TaskRow};
-use posse_runtime::session::Hosted;
+use posse_runtime::session::HostSession;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -30,19 +30,19 @@ fn lives(row: &TaskRow) -> bool {
     !row.owner.is_empty()
 }
 
-async fn host(owner: &str, store: &Arc<MemoryStore>) -> Hosted {
+async fn host(owner: &str, store: &Arc<MemoryStore>) -> HostSession {
     let session = session_of(owner, lives, SCRIPT, store.clone(), Observers::default());
     session.host(agent("host", None), Some("use --write".to_owned())).await.unwrap()
 }
 
 /// One call, with a key of its own.
-async fn call(hosted: &Hosted, arguments: Value) -> Value {
+async fn call(hosted: &HostSession, arguments: Value) -> Value {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let key = format!("call/{}", CALLS.fetch_add(1, Ordering::Relaxed));
     call_as(hosted, arguments, &key).await
 }
 
-async fn call_as(hosted: &Hosted, arguments: Value, key: &str) -> Value {
+async fn call_as(hosted: &HostSession, arguments: Value, key: &str) -> Value {
     let output = hosted.call("subagent", &arguments.to_string(), key, CancellationToken::new()).await;
     serde_json::from_str(&output.text).unwrap_or_else(|e| panic!("{}: {e}", output.text))
 }
@@ -56,12 +56,12 @@ fn define(prompt: &str, overwrite: bool) -> Value {
         "overwrite": overwrite })
 }
 
-async fn wait(hosted: &Hosted, id: &str) -> Value {
+async fn wait(hosted: &HostSession, id: &str) -> Value {
     let waited = call(hosted, json!({ "action": "wait", "task_ids": [id], "timeout_ms": 45000 })).await;
     waited["finished"][0].clone()
 }
 
-async fn agents(hosted: &Hosted) -> Vec<String> {
+async fn agents(hosted: &HostSession) -> Vec<String> {
     let listed = call(hosted, json!({ "action": "list_agents" })).await;
     let names = listed["agents"].as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap());
     names.map(str::to_owned).collect()
@@ -280,7 +280,7 @@ async fn a_status_is_told_at_once_and_waits_only_if_it_is_asked_to() {
 async fn a_wait_without_ids_names_each_end_once_and_the_next_process_what_nobody_was_told() {
     let store = Arc::new(MemoryStore::new());
     let first = host("first", &store).await;
-    let next = async |hosted: &Hosted| {
+    let next = async |hosted: &HostSession| {
         let waited = call(hosted, json!({ "action": "wait", "timeout_ms": 45_000 })).await;
         let ids = waited["finished"].as_array().unwrap().iter().map(|task| task["task_id"].as_str().unwrap());
         (ids.map(str::to_owned).collect::<Vec<_>>(), waited["note"].is_string())

@@ -3,23 +3,23 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
-use posse_core::approval::{Mode, Policy};
-use posse_core::grant::{Call, Decision, Grant, Rights, Rule, Verdict};
+use posse_core::approval::{ApprovalHandling, ApprovalPolicy};
+use posse_core::grant::{Decision, Grant, GrantRule, RequestedCall, Rights, RuleVerdict};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Message;
 use posse_core::pattern::ToolPattern;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::run::replay;
-use posse_core::tool::{Effect, ToolSpec};
-use posse_models::scripted::Scripted;
-use posse_runtime::budget::{Account, Tariff};
-use posse_runtime::driver::{Ports, Stop, start};
-use posse_runtime::inbox::Inbox;
+use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_models::scripted::ScriptedModel;
+use posse_runtime::budget::{ModelTariff, TaskAccount};
+use posse_runtime::driver::{DriverPorts, StopTokens, start};
+use posse_runtime::inbox::TaskInbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, BoxFuture, Deltas, Model, ModelRequest, OpenModel, Store, Tool, ToolInput,
-    ToolOutput,
+    ApprovalQuery, ApprovalStore, BoxFuture, DeltaSink, Model, ModelRequest, OpenModel, Store, Tool,
+    ToolInput, ToolOutput,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -65,7 +65,7 @@ impl Tool for World {
 }
 
 /// Keeps what the model is sent.
-struct Listening(Scripted, Arc<Mutex<Vec<Message>>>);
+struct Listening(ScriptedModel, Arc<Mutex<Vec<Message>>>);
 
 impl Model for Listening {
     fn name(&self) -> &str {
@@ -75,14 +75,14 @@ impl Model for Listening {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         *self.1.lock().unwrap() = request.messages.to_vec();
         self.0.call(request, deltas)
     }
 }
 
-fn tool(name: &str, effect: Effect, text: &'static str, ran: &Arc<Mutex<u32>>) -> Arc<dyn Tool> {
+fn tool(name: &str, effect: ToolEffect, text: &'static str, ran: &Arc<Mutex<u32>>) -> Arc<dyn Tool> {
     let (name, schema) = (name.to_owned(), r#"{"type":"object"}"#.to_owned());
     let spec = ToolSpec { name, description: String::new(), input_schema: schema, effect };
     Arc::new(World { spec, text, ran: ran.clone() })
@@ -90,14 +90,19 @@ fn tool(name: &str, effect: Effect, text: &'static str, ran: &Arc<Mutex<u32>>) -
 
 /// Every decision that the grant makes about these tools.
 fn decisions(grant: &Grant) -> Vec<Decision> {
-    let about = [("read", Effect::Pure), ("write", Effect::Unsafe), ("bash", Effect::Unsafe)];
+    let about = [("read", ToolEffect::Pure), ("write", ToolEffect::Unsafe), ("bash", ToolEffect::Unsafe)];
     let decide = |(tool, effect)| {
-        grant.decide(Call { tool, effect, arguments: r#"{"command":"id","path":"a"}"#, workspace: "" })
+        grant.decide(RequestedCall {
+            tool,
+            effect,
+            arguments: r#"{"command":"id","path":"a"}"#,
+            workspace: "",
+        })
     };
     about.map(decide).to_vec()
 }
 
-// G25 S12 Seen to fail without `Planned::marked`, and without the search for a mark that the text does not end.
+// G25 S12 Seen to fail without `PlannedCall::marked`, and without the search for a mark that the text does not end.
 #[tokio::test(start_paused = true)]
 async fn whatever_a_text_says_what_a_task_may_do_stays_the_same() {
     // The model does what the text wants: it asks for `bash`, which it does not have, and for `write`, which is asked about.
@@ -106,27 +111,30 @@ async fn whatever_a_text_says_what_a_task_may_do_stays_the_same() {
     for text in CORPUS {
         let ran = Arc::default();
         let (store, heard) = (Arc::new(MemoryStore::new()), Arc::new(Mutex::new(Vec::new())));
-        let policy = Policy::new(Mode::Unattended);
+        let policy = ApprovalPolicy::new(ApprovalHandling::Unattended);
         let tools = Toolbox::new([
-            tool("read", Effect::Pure, text, &ran),
-            tool("write", Effect::Unsafe, text, &ran),
-            tool("bash", Effect::Unsafe, text, &ran),
+            tool("read", ToolEffect::Pure, text, &ran),
+            tool("write", ToolEffect::Unsafe, text, &ran),
+            tool("bash", ToolEffect::Unsafe, text, &ran),
         ]);
-        let rule = Rule { pattern: ToolPattern::tool("write"), verdict: Verdict::Ask };
+        let rule = GrantRule { pattern: ToolPattern::tool("write"), verdict: RuleVerdict::Ask };
         let grant = Grant::root(["read", "write"].map(str::to_owned), 0)
             .keep(&Rights { rules: vec![rule], ..Rights::default() });
-        let model = Scripted::parse("scripted:test", OBEYS, None).unwrap();
-        let ports = Ports {
+        let model = ScriptedModel::parse("scripted:test", OBEYS, None).unwrap();
+        let ports = DriverPorts {
             verifier: None,
             holders: Default::default(),
             worktrees: None,
-            model: OpenModel { model: Arc::new(Listening(model, heard.clone())), tariff: Tariff::default() },
+            model: OpenModel {
+                model: Arc::new(Listening(model, heard.clone())),
+                tariff: ModelTariff::default(),
+            },
             tools: tools.unwrap().with_approvals(policy),
             store: store.clone(),
             observers: Observers::default(),
-            budget: Arc::new(Account::root(Default::default())),
-            stop: Stop::default(),
-            inbox: Inbox::default(),
+            budget: Arc::new(TaskAccount::root(Default::default())),
+            stop: StopTokens::default(),
+            inbox: TaskInbox::default(),
         };
         let agent = Agent::new(AgentName::parse("worker").unwrap(), "scripted:test", "You work.");
         let before = TaskStart::new(agent, "the task", grant.clone());

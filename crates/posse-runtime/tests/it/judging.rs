@@ -6,9 +6,9 @@ use posse_core::ErrorCode;
 use posse_core::event::Event;
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
-use posse_core::outcome::{Status, StopReason};
+use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::verify::OUTPUT_BYTES_MAX;
-use posse_runtime::driver::Onward;
+use posse_runtime::driver::ResumeMode;
 use serde_json::json;
 
 use crate::stage::{Stage, code};
@@ -23,14 +23,14 @@ fn verified(verify: &'static [&'static str], script: &'static str) -> Stage {
     Stage { verify, ..Stage::new(script) }
 }
 
-fn finish() -> Onward {
-    Onward::Finish { turns_max: None, wall_ms_max: None }
+fn finish() -> ResumeMode {
+    ResumeMode::Finish { turns_max: None, wall_ms_max: None }
 }
 
 #[tokio::test]
 async fn an_answer_that_satisfies_its_schema_is_data() {
     let outcome = typed(r#"[{calls: [{look: {}}]}, {text: '{"n": 7}'}]"#).run().await.unwrap();
-    assert_eq!((outcome.status(), outcome.data.clone()), (Status::Completed, Some(json!({ "n": 7 }))));
+    assert_eq!((outcome.status(), outcome.data.clone()), (OutcomeStatus::Completed, Some(json!({ "n": 7 }))));
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_wrong_answer_is_repaired_with_at_most_five_errors_and_their_places() 
     let outcome = stage.run().await.unwrap();
     assert_eq!(
         (outcome.status(), outcome.turns, outcome.data.clone()),
-        (Status::Completed, 2, Some(json!({ "n": 1 })))
+        (OutcomeStatus::Completed, 2, Some(json!({ "n": 1 })))
     );
     let errors = stage.records().await.into_iter().find_map(|record| match record {
         Record::Checked { errors, .. } => Some(errors),
@@ -57,7 +57,7 @@ async fn a_wrong_answer_is_repaired_with_at_most_five_errors_and_their_places() 
 #[tokio::test]
 async fn an_answer_that_stays_wrong_fails_with_its_text() {
     let outcome = typed(r#"[{text: 'no'}, {text: '{"n": "x"}'}, {text: never}]"#).run().await.unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::OutputInvalid, Status::Failed));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::OutputInvalid, OutcomeStatus::Failed));
     assert_eq!((outcome.text.as_str(), outcome.data.clone()), (r#"{"n": "x"}"#, None));
     assert_eq!(outcome.schema_errors, ["/n: \"x\" is not of type \"integer\""]);
 }
@@ -75,7 +75,7 @@ async fn a_task_with_a_broken_schema_is_not_begun() {
 async fn commands_check_the_result_after_their_intent_is_durable() {
     let stage = verified(&["pass", "fail once"], "[{calls: [{fire: {}}]}, {text: done}, {text: done now}]");
     let outcome = stage.run().await.unwrap();
-    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "done now"));
+    assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "done now"));
     assert_eq!(*stage.world.verified.lock().unwrap(), ["pass", "fail once", "pass", "fail once"]);
     assert_eq!(*stage.world.unannounced.lock().unwrap(), Vec::<String>::new());
     assert!(outcome.evidence.iter().all(|found| found.passed() && found.duration_ms == 7));
@@ -88,7 +88,7 @@ async fn commands_check_the_result_after_their_intent_is_durable() {
 async fn a_check_that_fails_twice_fails_the_task() {
     let stage = verified(&["flood"], "[{text: done}, {text: done again}, {text: never}]");
     let outcome = stage.run().await.unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::VerifyFailed, Status::Failed));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::VerifyFailed, OutcomeStatus::Failed));
     assert_eq!((outcome.text.as_str(), outcome.evidence[0].exit_code()), ("done again", Some(1)));
     assert!(outcome.evidence[0].output.len() <= OUTPUT_BYTES_MAX);
 }
@@ -135,7 +135,7 @@ async fn a_check_that_does_not_end_meets_the_deadline() {
         ..verified(&["ignore"], "[{text: done}]")
     };
     let outcome = stage.run().await.unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::DeadlinePassed, Status::Partial));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::DeadlinePassed, OutcomeStatus::Partial));
 }
 
 #[tokio::test]

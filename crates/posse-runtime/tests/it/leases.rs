@@ -4,19 +4,19 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::ErrorCode;
 use posse_core::agent::Agent;
-use posse_core::budget::Caps;
+use posse_core::budget::BudgetCaps;
 use posse_core::definition::Definition;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
 use posse_core::journal::start_of;
-use posse_core::lease::{Places, SILENCE_MS_MAX};
+use posse_core::lease::{SILENCE_MS_MAX, WritePaths};
 use posse_core::message::ToolResult;
-use posse_core::outcome::{Outcome, Status};
-use posse_core::tool::{Effect, ToolSpec};
-use posse_runtime::driver::Stop;
+use posse_core::outcome::{Outcome, OutcomeStatus};
+use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_runtime::driver::StopTokens;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{BoxFuture, LeaseRequest, NewTask, Store, Tool, ToolInput, ToolOutput};
-use posse_runtime::session::facades::Facades;
+use posse_runtime::session::facades::SessionFacades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -60,7 +60,7 @@ impl Tool for Writer {
 async fn take(store: &MemoryStore, from: &TaskId, paths: &str) {
     let held = store.leases().await.unwrap();
     let token = held.iter().find(|lease| lease.task == *from).unwrap().token;
-    let places = Places::parse(".", &[paths.to_owned()]).unwrap();
+    let places = WritePaths::parse(".", &[paths.to_owned()]).unwrap();
     let lease = Some(LeaseRequest { places, dead: vec![token], silence_ms_max: SILENCE_MS_MAX, now_ms: 1 });
     store.create(NewTask { owner: "another".to_owned(), lease, ..new_task("other") }).await.unwrap();
 }
@@ -77,7 +77,7 @@ fn room(script: &'static str) -> Room {
         name: "write".to_owned(),
         description: String::new(),
         input_schema: r#"{"type":"object"}"#.to_owned(),
-        effect: Effect::Unsafe,
+        effect: ToolEffect::Unsafe,
     };
     let writer = Writer { spec, store: store.clone(), written: Arc::clone(&written) };
     let worker = |name: &str, paths: Option<&str>| {
@@ -106,11 +106,11 @@ fn room(script: &'static str) -> Room {
             worker("docs", Some("docs")),
         ]),
         grant: Grant::root(["write", "subagent"].map(str::to_owned), 1),
-        caps: Caps::default(),
+        caps: BudgetCaps::default(),
         rules: RULES,
-        stop: Stop::default(),
+        stop: StopTokens::default(),
         verifier: None,
-        facades: Facades::default(),
+        facades: SessionFacades::default(),
     })
     .unwrap();
     Room { session, store, written }
@@ -128,7 +128,7 @@ impl Room {
 
 async fn play(script: &'static str) -> (Vec<ToolResult>, Room) {
     let room = room(script);
-    assert_eq!(room.run(agent("boss", None)).await.status(), Status::Completed);
+    assert_eq!(room.run(agent("boss", None)).await.status(), OutcomeStatus::Completed);
     assert_eq!(room.store.leases().await.unwrap(), [], "a lease ends with its task");
     (results(&room.store).await, room)
 }
@@ -253,7 +253,7 @@ async fn children_work_inside_of_what_their_parent_holds() {
         "#;
     let room = room(script);
     let rights = Rights { write_paths: Some(vec!["src".to_owned()]), ..Rights::default() };
-    assert_eq!(room.run(Agent { rights, ..agent("boss", None) }).await.status(), Status::Completed);
+    assert_eq!(room.run(Agent { rights, ..agent("boss", None) }).await.status(), OutcomeStatus::Completed);
     let results = results(&room.store).await;
     let texts: Vec<&str> = results.iter().map(|result| result.text.as_str()).collect();
     assert!(!results[0].is_error && texts[0].contains("t_01"), "{texts:#?}");
@@ -281,7 +281,7 @@ async fn what_was_begun_with_a_lease_that_is_lost_is_not_written() {
         "#;
     let room = room(script);
     let rights = Rights { write_paths: Some(vec!["src".to_owned()]), ..Rights::default() };
-    assert_eq!(room.run(Agent { rights, ..agent("boss", None) }).await.status(), Status::Completed);
+    assert_eq!(room.run(Agent { rights, ..agent("boss", None) }).await.status(), OutcomeStatus::Completed);
     let results = results(&room.store).await;
     assert!(results[1].text.contains("was lost meanwhile; nothing was written"), "{}", results[1].text);
     let at_once = "refused: this task was silent for too long and lost its write paths: `other` holds src/**";
@@ -292,7 +292,7 @@ async fn what_was_begun_with_a_lease_that_is_lost_is_not_written() {
 #[tokio::test(start_paused = true)]
 async fn a_task_of_the_person_is_refused_as_well() {
     let room = room("boss: [{text: done}]");
-    let places = Places::parse(".", &["src/x".to_owned()]).unwrap();
+    let places = WritePaths::parse(".", &["src/x".to_owned()]).unwrap();
     let lease = Some(LeaseRequest { places, dead: Vec::new(), silence_ms_max: SILENCE_MS_MAX, now_ms: 1 });
     room.store.create(NewTask { lease, ..new_task("other") }).await.unwrap();
     let rights = Rights { write_paths: Some(vec!["src".to_owned()]), ..Rights::default() };

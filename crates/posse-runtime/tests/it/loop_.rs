@@ -4,14 +4,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use posse_core::ErrorCode;
-use posse_core::budget::Caps;
+use posse_core::budget::BudgetCaps;
 use posse_core::event::Event;
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
-use posse_core::outcome::{Status, StopReason};
-use posse_runtime::driver::Onward;
-use posse_runtime::observe::{Trace, TraceHook};
-use posse_runtime::ports::{Delta, Payload};
+use posse_core::outcome::{OutcomeStatus, StopReason};
+use posse_runtime::driver::ResumeMode;
+use posse_runtime::observe::{TraceEvent, TraceHook};
+use posse_runtime::ports::{Delta, ObservedPayload};
 
 use crate::stage::{Stage, code};
 
@@ -19,7 +19,7 @@ use crate::stage::{Stage, code};
 async fn neighbouring_pure_calls_overlap_and_effects_run_alone() {
     // `meet` returns only if two calls of it run side by side.
     let stage = Stage::new("[{calls: [{meet: {}}, {meet: {}}]}, {text: done}]");
-    assert_eq!(stage.run().await.unwrap().status(), Status::Completed);
+    assert_eq!(stage.run().await.unwrap().status(), OutcomeStatus::Completed);
     let stage = Stage::new("[{calls: [{fire: {}}, {put: {}}, {fire: {}}]}, {text: done}]");
     stage.run().await.unwrap();
     assert_eq!(stage.world.running_most.load(Ordering::SeqCst), 1);
@@ -38,7 +38,7 @@ async fn an_effect_begins_only_after_its_intent_is_durable() {
 async fn a_panic_in_a_tool_is_that_calls_result() {
     let stage = Stage::new("[{calls: [{crash: {}}, {look: {}}]}, {text: still here}]");
     let outcome = stage.run().await.unwrap();
-    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "still here"));
+    assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "still here"));
     let records = stage.records().await;
     let crashed = records.iter().find_map(|record| match record {
         Record::Done { result, .. } if result.name == "crash" => Some(result.text.clone()),
@@ -52,23 +52,23 @@ async fn a_trace_hook_sees_everything_and_its_panic_ends_nothing() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = seen.clone();
     let mut stage = Stage::new("[{text: let me look, calls: [{look: {}}]}, {text: done}]");
-    stage.more_observers.push(Arc::new(TraceHook(move |_: &_, trace: &Trace<'_>| {
+    stage.more_observers.push(Arc::new(TraceHook(move |_: &_, trace: &TraceEvent<'_>| {
         log.lock().unwrap().push(match trace {
-            Trace::Event(Event::Finished { .. }) => "finished".to_owned(),
-            Trace::Event(Event::Replied { .. }) => "usage".to_owned(),
-            Trace::Event(Event::ToolStarted { .. }) => "tool".to_owned(),
-            Trace::Event(_) => return,
-            Trace::Delta(Delta::Text(_)) => "text".to_owned(),
-            Trace::Delta(_) => return,
-            Trace::Payload(Payload::Start(_)) => "task".to_owned(),
-            Trace::Payload(Payload::Message(_)) => "message".to_owned(),
-            Trace::Payload(Payload::Reply { .. }) => "reply".to_owned(),
-            Trace::Payload(Payload::Call(_)) => "call".to_owned(),
-            Trace::Payload(Payload::Result { .. }) => "result".to_owned(),
+            TraceEvent::Event(Event::Finished { .. }) => "finished".to_owned(),
+            TraceEvent::Event(Event::Replied { .. }) => "usage".to_owned(),
+            TraceEvent::Event(Event::ToolStarted { .. }) => "tool".to_owned(),
+            TraceEvent::Event(_) => return,
+            TraceEvent::Delta(Delta::Text(_)) => "text".to_owned(),
+            TraceEvent::Delta(_) => return,
+            TraceEvent::Payload(ObservedPayload::Start(_)) => "task".to_owned(),
+            TraceEvent::Payload(ObservedPayload::Message(_)) => "message".to_owned(),
+            TraceEvent::Payload(ObservedPayload::Reply { .. }) => "reply".to_owned(),
+            TraceEvent::Payload(ObservedPayload::Call(_)) => "call".to_owned(),
+            TraceEvent::Payload(ObservedPayload::Result { .. }) => "result".to_owned(),
         });
         panic!("a broken audit sink");
     })));
-    assert_eq!(stage.run().await.unwrap().status(), Status::Completed);
+    assert_eq!(stage.run().await.unwrap().status(), OutcomeStatus::Completed);
     let mut seen = seen.lock().unwrap().clone();
     seen.dedup();
     assert_eq!(
@@ -142,7 +142,7 @@ async fn a_truncated_answer_goes_on_where_it_stopped() {
     let mut stage = Stage::new("[{text: 'one ', stop: max_tokens}, {text: two}]");
     stage.limits = Limits { continuations_max: 0, ..Limits::default() };
     assert_eq!(stage.run().await.unwrap().stop, StopReason::Truncated);
-    let outcome = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+    let outcome = stage.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "one two"));
 }
 
@@ -151,7 +151,7 @@ async fn a_message_after_a_limit_is_not_contradicted() {
     let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: report}, {text: sure}]");
     stage.limits = Limits { turns_max: 2, ..Limits::default() };
     stage.run().await.unwrap();
-    let outcome = stage.go_on(Onward::Message("go on".to_owned())).await.unwrap();
+    let outcome = stage.go_on(ResumeMode::Message("go on".to_owned())).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "sure"));
     let records = stage.records().await;
     let said = records
@@ -176,7 +176,7 @@ async fn a_model_that_takes_too_long_meets_the_deadline() {
     let outcome = stage.run().await.unwrap();
     assert_eq!(
         (outcome.stop, outcome.status(), outcome.text.as_str()),
-        (StopReason::DeadlinePassed, Status::Partial, "first")
+        (StopReason::DeadlinePassed, OutcomeStatus::Partial, "first")
     );
     assert!(outcome.usage.estimated, "the call that was cut off may have cost something");
 }
@@ -193,14 +193,14 @@ async fn a_spent_budget_ends_in_a_report_and_is_never_exceeded() {
           {text: report, usage: {input: 10, output: 198}}]",
     );
     let output_tokens = 12_300;
-    stage.caps = Caps { output_tokens: Some(output_tokens), ..Caps::default() };
+    stage.caps = BudgetCaps { output_tokens: Some(output_tokens), ..BudgetCaps::default() };
     let outcome = stage.run().await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::BudgetExhausted, "report"));
     assert_eq!(outcome.usage.output, output_tokens, "all of it was given out, and no more");
     let mut stage = Stage::new("[{text: never}]");
-    stage.caps = Caps { output_tokens: Some(10), ..Caps::default() };
+    stage.caps = BudgetCaps { output_tokens: Some(10), ..BudgetCaps::default() };
     let outcome = stage.run().await.unwrap();
-    assert_eq!((outcome.stop, outcome.status()), (StopReason::BudgetExhausted, Status::Failed));
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::BudgetExhausted, OutcomeStatus::Failed));
 }
 
 #[tokio::test]
@@ -219,7 +219,7 @@ async fn a_full_disk_stops_before_the_effect_and_loses_nothing() {
         }
         assert_eq!(code(result), ErrorCode::DiskFull);
         let later = stage.after_crash(stage.store.snapshot());
-        let outcome = later.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+        let outcome = later.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
         assert_eq!(outcome.text, "done", "append {nth}");
         assert!(stage.world.effects.lock().unwrap().values().all(|times| *times == 1), "append {nth}");
     }
@@ -232,12 +232,12 @@ async fn more_turns_can_be_given_to_a_task_that_ran_out_of_them() {
     stage.limits = Limits { turns_max: 2, ..Limits::default() };
     assert_eq!(stage.run().await.unwrap().stop, StopReason::TurnsExhausted);
     for turns_max in [None, Some(2)] {
-        let refused = stage.go_on(Onward::Finish { turns_max, wall_ms_max: None }).await;
+        let refused = stage.go_on(ResumeMode::Finish { turns_max, wall_ms_max: None }).await;
         assert_eq!(code(refused), ErrorCode::TaskNotResumable);
     }
-    let outcome = stage.go_on(Onward::Finish { turns_max: Some(10), wall_ms_max: None }).await.unwrap();
+    let outcome = stage.go_on(ResumeMode::Finish { turns_max: Some(10), wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "whole"));
-    let again = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+    let again = stage.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
     assert_eq!(again.text, "whole", "an answered task keeps its answer without a model call");
 }
 
@@ -245,6 +245,6 @@ async fn more_turns_can_be_given_to_a_task_that_ran_out_of_them() {
 async fn a_conversation_goes_on_with_another_message() {
     let stage = Stage::new("[{text: hello}, {text: and again}]");
     assert_eq!(stage.run().await.unwrap().text, "hello");
-    let outcome = stage.go_on(Onward::Message("more".to_owned())).await.unwrap();
+    let outcome = stage.go_on(ResumeMode::Message("more".to_owned())).await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.turns), ("and again", 1));
 }

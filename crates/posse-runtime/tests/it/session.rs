@@ -3,22 +3,24 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
-use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, Mode, ModelChoice, Origin, Scope, TaskIn};
+use posse_core::budget::BudgetCaps;
+use posse_core::definition::{
+    AgentMode, Definition, DefinitionOrigin, DefinitionScope, Format, ModelChoice, TaskIn,
+};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
 use posse_core::message::ToolResult;
-use posse_core::outcome::Status;
+use posse_core::outcome::OutcomeStatus;
 use posse_core::{Error, ErrorCode, Result};
-use posse_models::scripted::Scripted;
-use posse_runtime::budget::Tariff;
-use posse_runtime::driver::{Onward, Stop};
-use posse_runtime::observe::{Observers, Trace, TraceHook};
-use posse_runtime::ports::{Models, OpenModel, Store, TaskRow};
-use posse_runtime::session::facades::Facades;
+use posse_models::scripted::ScriptedModel;
+use posse_runtime::budget::ModelTariff;
+use posse_runtime::driver::{ResumeMode, StopTokens};
+use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
+use posse_runtime::ports::{ModelResolver, OpenModel, Store, TaskRow};
+use posse_runtime::session::facades::SessionFacades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -26,10 +28,10 @@ use serde_json::{Value, json};
 
 pub struct Script(pub &'static str);
 
-impl Models for Script {
+impl ModelResolver for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
-        let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
-        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
+        let model = ScriptedModel::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
+        Ok(OpenModel { model: Arc::new(model), tariff: ModelTariff::default() })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
@@ -50,8 +52,12 @@ pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
 }
 
 pub fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
-    let origin =
-        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let origin = DefinitionOrigin {
+        path: String::new(),
+        format: Format::Native,
+        scope: DefinitionScope::User,
+        hash: String::new(),
+    };
     let (description, prompt) = (format!("the {name}"), format!("You are the {name}."));
     let mut definition = Definition::new(AgentName::parse(name).unwrap(), origin, description, prompt);
     definition.rights = Rights::only(tools.iter().copied());
@@ -108,7 +114,7 @@ pub fn session_of(
                 ..(*definition("verified", &["shared_context"])).clone()
             }),
             Arc::new(Definition {
-                mode: Mode { hidden: true, ..Mode::default() },
+                mode: AgentMode { hidden: true, ..AgentMode::default() },
                 ..(*definition("ghost", &["shared_context"])).clone()
             }),
         ]),
@@ -116,11 +122,11 @@ pub fn session_of(
             ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
             1,
         ),
-        caps: Caps::default(),
+        caps: BudgetCaps::default(),
         rules: RULES,
-        stop: Stop::default(),
+        stop: StopTokens::default(),
         verifier: None,
-        facades: Facades::default(),
+        facades: SessionFacades::default(),
     })
     .unwrap()
 }
@@ -131,7 +137,7 @@ pub async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     let session = session(script, store.clone(), Observers::default());
     let outcome =
         session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     (results(&store).await, store)
 }
 
@@ -338,8 +344,8 @@ async fn a_definition_is_fitted_to_what_there_is_and_that_is_said() {
 async fn a_child_nobody_waited_for_is_ended_written_down_and_reported() {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let log = notes.clone();
-    let hook = TraceHook(move |_: &TaskId, trace: &Trace<'_>| {
-        if let Trace::Event(Event::Noted { note }) = trace {
+    let hook = TraceHook(move |_: &TaskId, trace: &TraceEvent<'_>| {
+        if let TraceEvent::Event(Event::Noted { note }) = trace {
             log.lock().unwrap().push(note.clone());
         }
     });
@@ -373,7 +379,7 @@ async fn children_outlive_the_process_of_their_orchestrator() {
     for died_after in 1..=first.writes() {
         let store = Arc::new(first.as_of(died_after));
         let session = session(script, store.clone(), Observers::default());
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
         assert_eq!(outcome.text, "done", "write {died_after}");
         let spawned = store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
@@ -420,7 +426,7 @@ async fn an_end_is_announced_once_also_over_a_crash() {
     for died_after in 1..=first.writes() {
         let store = Arc::new(first.as_of(died_after));
         let session = session(script, store.clone(), Observers::default());
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
         assert_eq!(
             (outcome.text.as_str(), outcome.warnings.as_slice()),

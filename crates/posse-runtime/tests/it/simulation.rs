@@ -10,23 +10,23 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use posse_core::agent::Agent;
-use posse_core::board::{OnLimit, Rules};
-use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, Origin, Scope};
+use posse_core::board::{BoardLimits, OnLimit};
+use posse_core::budget::BudgetCaps;
+use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, CallKey, TaskId};
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
-use posse_core::message::{Arguments, Block, Message, ToolCall};
-use posse_core::outcome::Status;
+use posse_core::message::{Block, CallArguments, Message, ToolCall};
+use posse_core::outcome::OutcomeStatus;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_runtime::budget::Tariff;
-use posse_runtime::driver::Stop;
-use posse_runtime::observe::{Observers, Trace, TraceHook};
-use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, Models, OpenModel, Store};
+use posse_runtime::budget::ModelTariff;
+use posse_runtime::driver::StopTokens;
+use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
+use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest, ModelResolver, OpenModel, Store};
 use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -34,8 +34,9 @@ use serde_json::{Value, json};
 
 /// Turns in which the orchestrator does something.
 const DEEDS: u32 = 14;
-const RULES: Rules = Rules { running_max: 3, open_max: 12, on_limit: OnLimit::Queue };
-const TOKENS: Caps = Caps { input_tokens: Some(30_000), output_tokens: Some(4_000), cost_micros: None };
+const RULES: BoardLimits = BoardLimits { running_max: 3, open_max: 12, on_limit: OnLimit::Queue };
+const TOKENS: BudgetCaps =
+    BudgetCaps { input_tokens: Some(30_000), output_tokens: Some(4_000), cost_micros: None };
 
 // R156, R311
 #[test]
@@ -73,8 +74,8 @@ async fn play(seed: u64, seen: &mut Seen) -> Result<(), String> {
     let store = Arc::new(MemoryStore::new());
     let crowd = Arc::new(Mutex::new(Crowd::default()));
     let watched = crowd.clone();
-    let hook = TraceHook(move |task: &TaskId, trace: &Trace<'_>| {
-        if let Trace::Event(event) = trace {
+    let hook = TraceHook(move |task: &TaskId, trace: &TraceEvent<'_>| {
+        if let TraceEvent::Event(event) = trace {
             watched.lock().unwrap().see(task, event);
         }
     });
@@ -94,9 +95,9 @@ async fn play(seed: u64, seen: &mut Seen) -> Result<(), String> {
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
         caps: TOKENS,
         rules: RULES,
-        stop: Stop::default(),
+        stop: StopTokens::default(),
         verifier: None,
-        facades: posse_runtime::session::facades::Facades::default(),
+        facades: posse_runtime::session::facades::SessionFacades::default(),
     })
     .unwrap();
     let boss = Agent {
@@ -119,7 +120,7 @@ async fn check(
     store: &MemoryStore,
     session: &Session,
     crowd: &Crowd,
-    status: Status,
+    status: OutcomeStatus,
     seen: &mut Seen,
 ) -> Result<(), String> {
     if crowd.most > RULES.running_max {
@@ -145,18 +146,18 @@ async fn check(
             continue;
         }
         match outcome.status() {
-            Status::Completed => {
+            OutcomeStatus::Completed => {
                 seen.completed += 1;
                 texts.insert(row.id.short().to_owned(), outcome.text.clone());
             }
-            Status::Cancelled => seen.cancelled += 1,
-            Status::Failed | Status::Partial if outcome.stop.wire() == "dependency_failed" => {
+            OutcomeStatus::Cancelled => seen.cancelled += 1,
+            OutcomeStatus::Failed | OutcomeStatus::Partial if outcome.stop.wire() == "dependency_failed" => {
                 seen.dependency += 1
             }
-            Status::Failed | Status::Partial => seen.failed += 1,
+            OutcomeStatus::Failed | OutcomeStatus::Partial => seen.failed += 1,
         }
     }
-    if status == Status::Completed { delivered(store, &texts, seen).await } else { Ok(()) }
+    if status == OutcomeStatus::Completed { delivered(store, &texts, seen).await } else { Ok(()) }
 }
 
 /// What the orchestrator was told: each result at most once by `collect`, always by `result`, and never another text.
@@ -211,8 +212,12 @@ impl Crowd {
 }
 
 fn worker() -> Definition {
-    let origin =
-        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let origin = DefinitionOrigin {
+        path: String::new(),
+        format: Format::Native,
+        scope: DefinitionScope::User,
+        hash: String::new(),
+    };
     let mut worker =
         Definition::new(AgentName::parse("worker").unwrap(), origin, "works".to_owned(), String::new());
     worker.rights = Rights::only(["shared_context"]);
@@ -224,14 +229,14 @@ struct Players {
     seed: u64,
 }
 
-impl Models for Players {
+impl ModelResolver for Players {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let is_boss = agent.name.as_str() == "boss";
         if !is_boss && agent.limits.turns_max == 0 {
             return Err(Error::new(ErrorCode::ModelUnknown, "no turns"));
         }
         let model = Arc::new(Player { seed: self.seed, is_boss, rng: Mutex::default() });
-        Ok(OpenModel { model, tariff: Tariff::default() })
+        Ok(OpenModel { model, tariff: ModelTariff::default() })
     }
 }
 
@@ -249,7 +254,7 @@ impl Model for Player {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        _: &'a dyn Deltas,
+        _: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         Box::pin(async move {
             let turn =
@@ -305,7 +310,7 @@ fn call(arguments: Value) -> Block {
         key: CallKey { turn: 0, index: 0 },
         id: String::new(),
         name: name.to_owned(),
-        arguments: Arguments::Object(arguments.to_string()),
+        arguments: CallArguments::Object(arguments.to_string()),
         signature: None,
     })
 }

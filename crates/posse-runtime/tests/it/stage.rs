@@ -5,22 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use posse_core::agent::{Agent, ModelSettings};
-use posse_core::approval::Policy;
-use posse_core::budget::Caps;
+use posse_core::approval::ApprovalPolicy;
+use posse_core::budget::BudgetCaps;
 use posse_core::event::Event;
-use posse_core::grant::{Grant, Rights, Rule, Verdict};
+use posse_core::grant::{Grant, GrantRule, Rights, RuleVerdict};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::pattern::ToolPattern;
-use posse_core::tool::{Effect, ToolSpec};
-use posse_core::verify::{Ending, Evidence};
+use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use posse_core::{Error, ErrorCode, Result};
-use posse_models::scripted::Scripted;
-use posse_runtime::budget::{Account, Tariff};
-use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
-use posse_runtime::inbox::Inbox;
+use posse_models::scripted::ScriptedModel;
+use posse_runtime::budget::{ModelTariff, TaskAccount};
+use posse_runtime::driver::{DriverPorts, ResumeMode, StopTokens, resume, start};
+use posse_runtime::inbox::TaskInbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
     Approver, BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
@@ -47,8 +47,8 @@ pub struct Stage {
     pub store: Arc<MemoryStore>,
     pub script: &'static str,
     pub limits: Limits,
-    pub caps: Caps,
-    pub stop: Stop,
+    pub caps: BudgetCaps,
+    pub stop: StopTokens,
     pub seen: Arc<Seen>,
     pub more_observers: Vec<Arc<dyn Observer>>,
     pub together: Arc<Barrier>,
@@ -62,7 +62,7 @@ pub struct Stage {
     pub rights_later: Rights,
     /// Tools that somebody has to be asked about, and what becomes of that.
     pub ask: &'static [&'static str],
-    pub policy: Policy,
+    pub policy: ApprovalPolicy,
     pub approver: Option<Arc<dyn Approver>>,
 }
 
@@ -82,8 +82,8 @@ impl Stage {
             store: Arc::new(MemoryStore::new()),
             script,
             limits: Limits::default(),
-            caps: Caps::default(),
-            stop: Stop::default(),
+            caps: BudgetCaps::default(),
+            stop: StopTokens::default(),
             seen: Arc::default(),
             more_observers: Vec::new(),
             together: Arc::new(Barrier::new(2)),
@@ -94,7 +94,7 @@ impl Stage {
             rights: Rights::default(),
             rights_later: Rights::default(),
             ask: &[],
-            policy: Policy::default(),
+            policy: ApprovalPolicy::default(),
             approver: None,
         }
     }
@@ -103,7 +103,7 @@ impl Stage {
         start(&self.ports(), id(), None, "first".to_owned(), self.task()).await
     }
 
-    pub async fn go_on(&self, onward: Onward) -> Result<Arc<Outcome>> {
+    pub async fn go_on(&self, onward: ResumeMode) -> Result<Arc<Outcome>> {
         let denied: Vec<String> = self.denied_later.iter().map(|name| (*name).to_owned()).collect();
         let allowed = self.task().grant.without(&denied).keep(&self.rights_later);
         resume(&self.ports(), id(), "second", onward, &allowed).await
@@ -137,7 +137,7 @@ impl Stage {
         let mut names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
         names.push("bash".to_owned());
         let verify = self.verify.iter().map(|command| (*command).to_owned()).collect();
-        let rule = |tool: &&str| Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
+        let rule = |tool: &&str| GrantRule { pattern: ToolPattern::tool(tool), verdict: RuleVerdict::Ask };
         let asks = Rights { rules: self.ask.iter().map(rule).collect(), ..Rights::default() };
         TaskStart {
             verify,
@@ -145,17 +145,17 @@ impl Stage {
         }
     }
 
-    fn ports(&self) -> Ports {
+    fn ports(&self) -> DriverPorts {
         let observers =
             std::iter::once(self.seen.clone() as Arc<dyn Observer>).chain(self.more_observers.clone());
         let probe = Commands { world: self.world.clone(), store: self.store.clone() };
-        Ports {
+        DriverPorts {
             verifier: self.verifies.then(|| Arc::new(probe) as Arc<dyn Verifier>),
             holders: Default::default(),
             worktrees: None,
             model: OpenModel {
-                model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
-                tariff: Tariff::default(),
+                model: Arc::new(ScriptedModel::parse("scripted:test", self.script, None).unwrap()),
+                tariff: ModelTariff::default(),
             },
             tools: match &self.approver {
                 Some(approver) => Toolbox::new(self.tools()).unwrap().approved_by(approver.clone()),
@@ -163,9 +163,9 @@ impl Stage {
             },
             store: self.store.clone(),
             observers: Observers::new(observers.collect()),
-            budget: Arc::new(Account::root(self.caps)),
+            budget: Arc::new(TaskAccount::root(self.caps)),
             stop: self.stop.clone(),
-            inbox: Inbox::default(),
+            inbox: TaskInbox::default(),
         }
     }
 
@@ -181,14 +181,14 @@ impl Stage {
             Arc::new(Probe { spec, act, world, store, together })
         };
         vec![
-            tool("look", Effect::Pure, Act::Count),
-            tool("put", Effect::Idempotent, Act::Count),
-            tool("fire", Effect::Unsafe, Act::Count),
-            tool("meet", Effect::Pure, Act::Meet),
-            tool("crash", Effect::Pure, Act::Panic),
-            tool("hang", Effect::Unsafe, Act::HangUntilCancelled),
-            tool("flood", Effect::Pure, Act::Flood),
-            tool("ignore", Effect::Unsafe, Act::IgnoreEverything),
+            tool("look", ToolEffect::Pure, Act::Count),
+            tool("put", ToolEffect::Idempotent, Act::Count),
+            tool("fire", ToolEffect::Unsafe, Act::Count),
+            tool("meet", ToolEffect::Pure, Act::Meet),
+            tool("crash", ToolEffect::Pure, Act::Panic),
+            tool("hang", ToolEffect::Unsafe, Act::HangUntilCancelled),
+            tool("flood", ToolEffect::Pure, Act::Flood),
+            tool("ignore", ToolEffect::Unsafe, Act::IgnoreEverything),
         ]
     }
 }
@@ -224,7 +224,7 @@ impl Tool for Probe {
         Box::pin(async move {
             let running = self.world.running.fetch_add(1, Ordering::SeqCst) + 1;
             self.world.running_most.fetch_max(running, Ordering::SeqCst);
-            if self.spec.effect != Effect::Pure && !self.announced(&input).await {
+            if self.spec.effect != ToolEffect::Pure && !self.announced(&input).await {
                 self.world.unannounced.lock().unwrap().push(input.idempotency_key.to_owned());
             }
             *self.world.effects.lock().unwrap().entry(input.idempotency_key.to_owned()).or_default() += 1;
@@ -266,7 +266,7 @@ struct Commands {
 }
 
 impl Verifier for Commands {
-    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence> {
+    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, VerifyEvidence> {
         Box::pin(async move {
             let durable = self.store.snapshot().records(&context.task).await.unwrap_or_default();
             let announced =
@@ -280,19 +280,19 @@ impl Verifier for Commands {
                 verified.iter().filter(|other| *other == command).count() - 1
             };
             let ending = match command {
-                "pass" => Ending::Exited(0),
-                "fail once" if before > 0 => Ending::Exited(0),
+                "pass" => VerifyEnding::Exited(0),
+                "fail once" if before > 0 => VerifyEnding::Exited(0),
                 "hang" => {
                     context.cancel.cancelled().await;
-                    Ending::Stopped("cancelled".to_owned())
+                    VerifyEnding::Stopped("cancelled".to_owned())
                 }
                 "ignore" => std::future::pending().await,
                 "crash" => panic!("out of cheese"),
-                _ => Ending::Exited(1),
+                _ => VerifyEnding::Exited(1),
             };
             let output =
                 if command == "flood" { "x".repeat(100_000) } else { format!("output of {command}\n") };
-            Evidence { command: command.to_owned(), ending, duration_ms: 7, output }
+            VerifyEvidence { command: command.to_owned(), ending, duration_ms: 7, output }
         })
     }
 }

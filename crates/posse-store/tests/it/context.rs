@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use posse_core::ErrorCode;
-use posse_core::context::{Act, Change, Changed, TOTAL_TOKENS_MAX};
+use posse_core::context::{ChangeResult, ContextChange, HistoryAct, TOTAL_TOKENS_MAX};
 use posse_runtime::ports::{ChangeRequest, ContextStore, Store};
 use posse_testkit::context_suite::{at, key, label, to_write};
 use posse_testkit::store_suite::new_task;
@@ -12,7 +12,7 @@ use crate::child::{Other, say};
 use crate::{block_on, open, place};
 
 fn to_change(name: &str, value: &str) -> ChangeRequest {
-    at(10, "orchestrator", Change::Write(to_write(name, value)))
+    at(10, "orchestrator", ContextChange::Write(to_write(name, value)))
 }
 
 // R190 R205
@@ -25,7 +25,7 @@ fn what_was_written_is_there_when_the_store_is_opened_again() {
         store.create(new_task("s")).await.unwrap();
         store.change_context(keyed.clone()).await.unwrap();
         store.change_context(to_change("a", "two")).await.unwrap();
-        store.change_context(at(11, "orchestrator", Change::Snapshot(label("before")))).await.unwrap();
+        store.change_context(at(11, "orchestrator", ContextChange::Snapshot(label("before")))).await.unwrap();
     });
     let store = open(&path);
     block_on(async {
@@ -33,7 +33,7 @@ fn what_was_written_is_there_when_the_store_is_opened_again() {
         assert_eq!((found[0].value.as_str(), found[0].head.version), ("two", 2));
         let again = store.change_context(keyed).await.unwrap();
         assert!(
-            matches!(again, Changed::Written(head) if head.version == 1),
+            matches!(again, ChangeResult::Written(head) if head.version == 1),
             "it is known to have been made"
         );
         assert_eq!(store.context_values("s", &[key("a")], 12).await.unwrap(), found);
@@ -74,7 +74,7 @@ fn values_that_are_over_do_not_pile_up() {
         for number in 0..50u64 {
             let mut brief = to_write(&format!("brief_{number}"), "x");
             brief.expires_at_ms = Some(10 * number + 10);
-            store.change_context(at(10 * number, "orchestrator", Change::Write(brief))).await.unwrap();
+            store.change_context(at(10 * number, "orchestrator", ContextChange::Write(brief))).await.unwrap();
         }
         assert_eq!(store.context_history("s", &key("brief_0"), 9).await.unwrap().len(), 1);
     });
@@ -90,7 +90,7 @@ fn a_deleted_session_leaves_no_value_in_any_table() {
     block_on(async {
         store.create(new_task("s")).await.unwrap();
         store.change_context(to_change("a", "one")).await.unwrap();
-        store.change_context(at(11, "orchestrator", Change::Snapshot(label("before")))).await.unwrap();
+        store.change_context(at(11, "orchestrator", ContextChange::Snapshot(label("before")))).await.unwrap();
         store.delete_session("s", 12).await.unwrap();
     });
     let connection = rusqlite::Connection::open(&path).unwrap();
@@ -145,16 +145,19 @@ pub fn share(path: &Path, name: &str) {
         for turn in 0..WRITES {
             let who = format!("subagent:{name}:t_01");
             let change = |change| ChangeRequest { participant: who.clone(), ..at(10, "", change) };
-            store.change_context(change(Change::Write(to_write("shared", &turn.to_string())))).await.unwrap();
+            store
+                .change_context(change(ContextChange::Write(to_write("shared", &turn.to_string()))))
+                .await
+                .unwrap();
             let large = "x".repeat(4 * 290);
-            let full =
-                store.change_context(change(Change::Write(to_write(&format!("{name}_{turn}"), &large))));
+            let full = store
+                .change_context(change(ContextChange::Write(to_write(&format!("{name}_{turn}"), &large))));
             if let Err(e) = full.await {
                 assert_eq!(e.code(), ErrorCode::ContextFull);
             }
             let mut once = to_write("once", name);
             once.expected_version = Some(turn);
-            match store.change_context(change(Change::Write(once))).await {
+            match store.change_context(change(ContextChange::Write(once))).await {
                 Ok(_) => say(turn),
                 Err(e) => assert!(e.code() == ErrorCode::VersionConflict, "{e}"),
             }
@@ -177,7 +180,7 @@ fn processes_that_write_at_once_leave_no_gap_and_never_exceed_the_total() {
         let past = store.context_history("s", &key("shared"), u32::MAX).await.unwrap();
         let versions: Vec<u64> = past.iter().rev().map(|past| past.head.version).collect();
         assert_eq!(versions, (1..=PROCESSES * WRITES).collect::<Vec<_>>());
-        assert!(past.iter().all(|past| past.act == Act::Write));
+        assert!(past.iter().all(|past| past.act == HistoryAct::Write));
         let heads = store.context_keys("s", 10).await.unwrap();
         let total: u64 = heads.iter().map(|head| head.tokens).sum();
         assert!(total <= TOTAL_TOKENS_MAX && total > TOTAL_TOKENS_MAX - 300, "{total}");

@@ -6,12 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use posse_core::ErrorCode;
-use posse_core::approval::State;
+use posse_core::approval::ApprovalState;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::outcome::StopReason;
 use posse_runtime::ports::{ApprovalStore, Store};
-use posse_store::{Settings, SqliteStore};
+use posse_store::{SqliteStore, StoreSettings};
 use posse_testkit::approval_suite::{request, yes};
 use posse_testkit::store_suite::{asked, finished, new_task};
 
@@ -114,7 +114,7 @@ fn a_driver_that_was_replaced_from_another_process_is_fenced() {
 #[test]
 fn a_lock_that_is_never_released_ends_in_store_busy_and_the_store_works_again_after_it() {
     let (_directory, path) = place();
-    let store = SqliteStore::open_with(&path, Settings { busy_max: Duration::from_millis(30) }).unwrap();
+    let store = SqliteStore::open_with(&path, StoreSettings { busy_max: Duration::from_millis(30) }).unwrap();
     let id = TaskId::root("s");
     let holder = rusqlite::Connection::open(&path).unwrap();
     block_on(async {
@@ -150,7 +150,7 @@ pub fn answer(path: &Path, name: &str) {
     });
 }
 
-// G23 Seen to fail when `Parked::answer` takes an answer after the first.
+// G23 Seen to fail when `ParkedCall::answer` takes an answer after the first.
 #[test]
 fn of_a_hundred_answers_from_ten_processes_one_counts() {
     let (_directory, path) = place();
@@ -164,6 +164,6 @@ fn of_a_hundred_answers_from_ten_processes_one_counts() {
     let won: Vec<String> = children.into_iter().flat_map(Other::hear_all).collect();
     assert_eq!(won.len(), 1, "{won:?}");
     let parked = block_on(store.approval("a1")).unwrap();
-    let State::Answered(answer) = parked.state else { panic!("{parked:?}") };
+    let ApprovalState::Answered(answer) = parked.state else { panic!("{parked:?}") };
     assert_eq!(answer.by.to_string(), won[0]);
 }

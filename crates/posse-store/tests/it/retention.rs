@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use posse_core::ErrorCode;
-use posse_core::approval::{Request, Verdict};
-use posse_core::context::{Change, Key, Wanted, Write};
+use posse_core::approval::{ApprovalRequest, ApprovalVerdict};
+use posse_core::context::{AudienceChange, ContextChange, ContextKey, ContextWrite};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::StopReason;
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, ChangeRequest, ContextStore, NewTask, Store, TaskQuery, Which,
+    ApprovalQuery, ApprovalStore, ChangeRequest, ContextStore, NewTask, Store, TaskFilter, TaskQuery,
 };
 use posse_store::{RewriteConsent, SpaceReturn, SpendingGroup, SqliteStore, TaskTree};
 use posse_testkit::store_suite::{asked, finished, new_task, priced, replied};
@@ -58,7 +58,7 @@ fn a_tree_is_deleted_whole_and_its_neighbors_stay() {
     let (tasks, bytes) = block_on(store.tree_contents(&seen.root)).unwrap();
     assert!(tasks.len() == 3 && bytes > 3 * LARGE as u64, "{tasks:?} {bytes}");
     assert!(delete(&store, "a"));
-    let left = block_on(store.find_tasks(TaskQuery::of(Which::All))).unwrap();
+    let left = block_on(store.find_tasks(TaskQuery::of(TaskFilter::All))).unwrap();
     assert_eq!(left.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["h.t_01", "b"]);
     let gone = block_on(store.records(&TaskId::root("a"))).unwrap_err();
     assert_eq!(gone.code(), ErrorCode::TaskNotFound);
@@ -173,17 +173,17 @@ fn a_session_goes_with_its_own_task_and_a_room_of_a_host_stays() {
     ended(&store, "a", None);
     ended(&store, "h.t_01", Some("h"));
     let write = |session: &str| {
-        let write = Write {
-            key: Key::parse("plan").unwrap(),
+        let write = ContextWrite {
+            key: ContextKey::parse("plan").unwrap(),
             value: "v".to_owned(),
             expected_version: None,
             expires_at_ms: None,
-            audience: Wanted::default(),
+            audience: AudienceChange::default(),
         };
         ChangeRequest {
             session: session.to_owned(),
             participant: "operator".to_owned(),
-            change: Change::Write(write),
+            change: ContextChange::Write(write),
             idempotency_key: None,
             now_ms: 1,
         }
@@ -202,7 +202,7 @@ fn the_id_of_a_deleted_approval_is_not_given_again() {
     let store = open(&path);
     let park = |task: &str| {
         block_on(store.create(new_task(task))).unwrap();
-        let request = Request {
+        let request = ApprovalRequest {
             task: TaskId::root(task),
             key: CallKey { turn: 1, index: 0 },
             agent: "helper".to_owned(),
@@ -215,7 +215,7 @@ fn the_id_of_a_deleted_approval_is_not_given_again() {
             shown: None,
             asked_ms: 1,
             deadline_ms: 2,
-            on_deadline: Verdict::Deny,
+            on_deadline: ApprovalVerdict::Deny,
         };
         block_on(store.park(request)).unwrap().id
     };

@@ -29,17 +29,17 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// A `tracing` subscriber that writes JSON lines.
-pub struct JsonLines {
-    filter: Filter,
+pub struct JsonLog {
+    filter: LogFilter,
     out: Mutex<Box<dyn Write + Send>>,
     complained: AtomicBool,
     complain: Box<dyn Fn(&io::Error) + Send + Sync>,
 }
 
-impl JsonLines {
+impl JsonLog {
     /// Creates a subscriber; `complain` gets the first write error only.
     pub fn new(
-        filter: Filter,
+        filter: LogFilter,
         out: impl Write + Send + 'static,
         complain: impl Fn(&io::Error) + Send + Sync + 'static,
     ) -> Self {
@@ -61,7 +61,7 @@ impl JsonLines {
     }
 }
 
-impl Subscriber for JsonLines {
+impl Subscriber for JsonLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && self.filter.lets_through(metadata.target(), *metadata.level())
     }
@@ -74,7 +74,7 @@ impl Subscriber for JsonLines {
         let metadata = event.metadata();
         let now = u64::try_from(crate::since_1970().as_millis()).unwrap_or(u64::MAX);
         let level = metadata.level().as_str().to_ascii_lowercase();
-        let mut line = Line(format!(r#"{{"time":"{}","level":"{level}""#, utc(now)));
+        let mut line = LogLine(format!(r#"{{"time":"{}","level":"{level}""#, utc(now)));
         line.field("target", &metadata.target().into());
         event.record(&mut line);
         line.0.push_str("}\n");
@@ -91,15 +91,15 @@ impl Subscriber for JsonLines {
 }
 
 /// A line under construction.
-struct Line(String);
+struct LogLine(String);
 
-impl Line {
+impl LogLine {
     fn field(&mut self, name: &str, value: &Value) {
         self.0.push_str(&format!(",{}:{value}", Value::from(name)));
     }
 }
 
-impl Visit for Line {
+impl Visit for LogLine {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.field(field.name(), &format!("{value:?}").into());
     }
@@ -125,9 +125,9 @@ impl Visit for Line {
 /// The log filter: `info`, or `posse=debug,posse_models=warn`. Records of other libraries are always dropped,
 /// because they may quote parts of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Filter(Vec<(String, LevelFilter)>);
+pub struct LogFilter(Vec<(String, LevelFilter)>);
 
-impl Default for Filter {
+impl Default for LogFilter {
     fn default() -> Self {
         Self(vec![(OURS.to_owned(), LevelFilter::INFO)])
     }
@@ -135,7 +135,7 @@ impl Default for Filter {
 
 const OURS: &str = "posse";
 
-impl Filter {
+impl LogFilter {
     /// Parses a filter; the error says what is allowed.
     pub fn parse(text: &str) -> Result<Self, LocalizedText> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_longest_target_that_fits_decides() {
-        let filter = Filter::parse("warn, posse_models=debug,posse_models::record=off").unwrap();
+        let filter = LogFilter::parse("warn, posse_models=debug,posse_models::record=off").unwrap();
         for (target, level, passes) in [
             ("posse", Level::WARN, true),
             ("posse", Level::INFO, false),
@@ -189,9 +189,9 @@ mod tests {
         ] {
             assert_eq!(filter.lets_through(target, level), passes, "{target} {level}");
         }
-        assert_eq!(Filter::parse(" ").unwrap(), Filter::default());
+        assert_eq!(LogFilter::parse(" ").unwrap(), LogFilter::default());
         for wrong in ["loud", "hyper=debug", "posse="] {
-            assert!(Filter::parse(wrong).unwrap_err().contains("is no log level"), "{wrong}");
+            assert!(LogFilter::parse(wrong).unwrap_err().contains("is no log level"), "{wrong}");
         }
     }
 }

@@ -4,7 +4,7 @@ use tracing::Level;
 
 /// The fields of a log line. Programs read these names, so they never change.
 #[derive(Default)]
-pub struct Record<'a> {
+pub struct LogRecord<'a> {
     pub session_id: &'a str,
     pub event: &'a str,
     pub task_id: Option<&'a str>,
@@ -33,7 +33,7 @@ pub struct Record<'a> {
     pub payload: Option<String>,
 }
 
-impl<'a> Record<'a> {
+impl<'a> LogRecord<'a> {
     /// Creates a record without optional fields.
     pub fn new(session_id: &'a str, event: &'a str) -> Self {
         Self { session_id, event, ..Self::default() }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::spans::{Kind, Span, Value};
+use crate::spans::{Span, SpanKind, SpanValue};
 
 const STATUS_ERROR: u32 = 2;
 
@@ -25,8 +25,8 @@ pub fn encode(service: &str, spans: &[Span]) -> Vec<u8> {
 
 fn span(span: &Span) -> Json {
     let kind = match span.kind {
-        Kind::Internal => 1,
-        Kind::Client => 3,
+        SpanKind::Internal => 1,
+        SpanKind::Client => 3,
     };
     let attributes: Vec<Json> = span.attributes.iter().map(|(name, value)| attribute(name, value)).collect();
     let mut json = json!({
@@ -48,11 +48,11 @@ fn span(span: &Span) -> Json {
     json
 }
 
-fn attribute(name: &str, value: &Value) -> Json {
+fn attribute(name: &str, value: &SpanValue) -> Json {
     let value = match value {
-        Value::Text(text) => json!({ "stringValue": text }),
-        Value::Number(number) => json!({ "intValue": number.to_string() }),
-        Value::Flag(flag) => json!({ "boolValue": flag }),
+        SpanValue::Text(text) => json!({ "stringValue": text }),
+        SpanValue::Number(number) => json!({ "intValue": number.to_string() }),
+        SpanValue::Flag(flag) => json!({ "boolValue": flag }),
     };
     json!({ "key": name, "value": value })
 }
@@ -72,10 +72,10 @@ mod tests {
             id: [0, 1, 2, 3, 4, 5, 6, 255],
             parent: Some([9; 8]),
             name: "chat big".to_owned(),
-            kind: Kind::Client,
+            kind: SpanKind::Client,
             began: 1_771_407_000_000_000_001,
             ended: 1_771_407_000_000_000_002,
-            attributes: vec![("a", "x\"y".into()), ("b", 7.into()), ("c", Value::Flag(true))],
+            attributes: vec![("a", "x\"y".into()), ("b", 7.into()), ("c", SpanValue::Flag(true))],
             error: Some("overloaded".to_owned()),
         };
         let version = env!("CARGO_PKG_VERSION");

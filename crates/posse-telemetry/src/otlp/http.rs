@@ -7,23 +7,23 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT}
 use http::{Method, Request, Uri};
 use http_body_util::BodyExt;
 use posse_core::text::{prefix, visible};
-use posse_core::web::Address;
+use posse_core::web::WebAddress;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
-use posse_net::{Pool, is_loopback, system_proxies};
+use posse_net::{ConnectionPool, is_loopback, system_proxies};
 
 const CONNECT_WAIT: Duration = Duration::from_secs(3);
 /// Maximum bytes read of a response; anything longer is a web page.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// The collector that receives spans.
-pub struct Collector {
+pub struct OtlpCollector {
     url: Uri,
     headers: HeaderMap,
     host: String,
 }
 
-impl Collector {
+impl OtlpCollector {
     /// Creates a collector. `url` is the full address, such as `http://localhost:4318/v1/traces`. Header
     /// values are secrets.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self> {
@@ -31,7 +31,7 @@ impl Collector {
             Error::new(ErrorCode::ConfigInvalid, localized!("otlp-endpoint-invalid", why))
                 .hint(localized!("otlp-endpoint-invalid-hint"))
         };
-        let address = Address::parse(url.trim()).map_err(|why| invalid(why.into()))?;
+        let address = WebAddress::parse(url.trim()).map_err(|why| invalid(why.into()))?;
         let url = Uri::try_from(address.to_string()).map_err(|e| invalid(e.to_string().into()))?;
         let host = address.host().to_string();
         let mut checked = HeaderMap::new();
@@ -58,7 +58,7 @@ impl Collector {
     pub(super) async fn post(&self, body: Vec<u8>) -> Result<u64, String> {
         // A new pool per batch: batches are seconds apart, and most programs send one.
         let proxies = system_proxies(is_loopback(&self.host));
-        let pool = Pool::new(&self.url, proxies, CONNECT_WAIT).map_err(|e| last_cause(&e))?;
+        let pool = ConnectionPool::new(&self.url, proxies, CONNECT_WAIT).map_err(|e| last_cause(&e))?;
         let mut request = Request::new(Bytes::from(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
@@ -102,11 +102,11 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_used_is_refused_without_showing_secrets() {
         for wrong in ["localhost:4318", "ftp://x", "http://me:hunter2@host", "nonsense"] {
-            let e = Collector::new(wrong, &[]).err().unwrap();
+            let e = OtlpCollector::new(wrong, &[]).err().unwrap();
             assert!(e.code() == ErrorCode::ConfigInvalid && !e.message().contains("hunter2"), "{e}");
         }
         let secret = [("authorization".to_owned(), "sec\nret".to_owned())];
-        let e = Collector::new("http://host", &secret).err().unwrap();
+        let e = OtlpCollector::new("http://host", &secret).err().unwrap();
         assert!(e.message().contains("`authorization`") && !e.message().contains("sec\n"), "{e}");
     }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
 use posse_core::limits::Limits;
-use posse_telemetry::log::{Filter, JsonLines, Log, Payloads, open};
+use posse_telemetry::log::{EventLog, JsonLog, LogFilter, PayloadPolicy, open};
 use serde_json::{Value, json};
 
 use crate::stage::{DELEGATION, play};
@@ -24,11 +24,11 @@ impl Write for Memory {
 }
 
 /// Runs the delegation; returns the log as text and as lines without times and sizes.
-async fn log(filter: &str, payloads: Payloads) -> (String, Vec<Value>) {
+async fn log(filter: &str, payloads: PayloadPolicy) -> (String, Vec<Value>) {
     let memory = Memory::default();
-    let lines = JsonLines::new(Filter::parse(filter).unwrap(), memory.clone(), |e| panic!("{e}"));
+    let lines = JsonLog::new(LogFilter::parse(filter).unwrap(), memory.clone(), |e| panic!("{e}"));
     let logging = tracing::subscriber::set_default(lines);
-    play(DELEGATION, Limits::default(), vec![Arc::new(Log::new(payloads))]).await;
+    play(DELEGATION, Limits::default(), vec![Arc::new(EventLog::new(payloads))]).await;
     drop(logging);
     let text = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
     let parse = |line: &str| {
@@ -52,7 +52,7 @@ fn only<'a>(lines: &'a [Value], event: &str) -> Vec<&'a Value> {
 // R177
 #[tokio::test(start_paused = true)]
 async fn spawn_status_and_collect_are_logged_with_who_and_how_far() {
-    let (_, lines) = log("", Payloads::Never).await;
+    let (_, lines) = log("", PayloadPolicy::Never).await;
     let mut delegations = only(&lines, "subagent");
     delegations.dedup();
     let action = |call: &str, action: &str, more: Value| {
@@ -83,7 +83,7 @@ async fn spawn_status_and_collect_are_logged_with_who_and_how_far() {
 // R178
 #[tokio::test(start_paused = true)]
 async fn tool_calls_of_subagents_are_logged_like_those_of_the_orchestrator() {
-    let (_, lines) = log("", Payloads::Never).await;
+    let (_, lines) = log("", PayloadPolicy::Never).await;
     let calls = only(&lines, "tool_finished");
     let written = |task: &str, agent: &str| {
         json!({
@@ -104,14 +104,14 @@ async fn tool_calls_of_subagents_are_logged_like_those_of_the_orchestrator() {
 #[tokio::test(start_paused = true)]
 async fn no_text_is_logged_unless_payloads_are_asked_for() {
     for filter in ["", "trace"] {
-        let (text, lines) = log(filter, Payloads::Never).await;
+        let (text, lines) = log(filter, PayloadPolicy::Never).await;
         let refused = only(&lines, "tool_refused");
         // An unknown tool is logged nearly as the model named it, so that readers can find it.
         let tools: Vec<&Value> = refused.iter().map(|line| &line["tool"]).collect();
         assert_eq!(tools, [&json!("SECRET_tool")]);
         assert_eq!(text.matches("SECRET").count(), 1, "{text}");
     }
-    let (text, lines) = log("", Payloads::InFull).await;
+    let (text, lines) = log("", PayloadPolicy::InFull).await;
     for secret in [
         "SECRET task",
         "SECRET prompt",
@@ -133,7 +133,7 @@ async fn no_text_is_logged_unless_payloads_are_asked_for() {
 // R229
 #[tokio::test(start_paused = true)]
 async fn every_write_and_delete_of_shared_context_is_logged_without_its_value() {
-    let (_, lines) = log("", Payloads::Never).await;
+    let (_, lines) = log("", PayloadPolicy::Never).await;
     let change = |action: &str, key: &str, by: &str, size: u64| {
         json!({
             "level": "info", "event": "shared_context", "action": action, "key": key, "written_by": by, "version": 1,
@@ -151,7 +151,7 @@ async fn every_write_and_delete_of_shared_context_is_logged_without_its_value() 
 #[tokio::test(start_paused = true)]
 async fn a_level_decides_how_much_is_logged() {
     let events = async |filter| {
-        let (_, lines) = log(filter, Payloads::Never).await;
+        let (_, lines) = log(filter, PayloadPolicy::Never).await;
         let mut events: Vec<String> =
             lines.iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect();
         events.sort_unstable();
@@ -189,9 +189,10 @@ async fn an_error_of_writing_is_said_once_and_stops_nothing() {
     }
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = said.clone();
-    let lines = JsonLines::new(Filter::default(), Full, move |e| heard.lock().unwrap().push(e.kind()));
+    let lines = JsonLog::new(LogFilter::default(), Full, move |e| heard.lock().unwrap().push(e.kind()));
     let logging = tracing::subscriber::set_default(lines);
-    let (outcome, _) = play(DELEGATION, Limits::default(), vec![Arc::new(Log::new(Payloads::Never))]).await;
+    let (outcome, _) =
+        play(DELEGATION, Limits::default(), vec![Arc::new(EventLog::new(PayloadPolicy::Never))]).await;
     drop(logging);
     assert_eq!(
         (outcome.text.as_str(), &*said.lock().unwrap()),

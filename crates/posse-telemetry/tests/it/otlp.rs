@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use posse_core::limits::Limits;
-use posse_telemetry::otlp::{Collector, Exporter};
-use posse_telemetry::spans::{Kind, Sink, Span, Spans};
+use posse_telemetry::otlp::{OtlpCollector, SpanExporter};
+use posse_telemetry::spans::{Span, SpanKind, SpanObserver, SpanSink};
 use posse_testkit::server::{Answer, Server};
 use serde_json::{Value, json};
 
@@ -14,17 +14,17 @@ use crate::stage::{DELEGATION, play};
 
 type Said = Arc<Mutex<Vec<String>>>;
 
-fn exporter(url: &str) -> (Exporter, Said) {
+fn exporter(url: &str) -> (SpanExporter, Said) {
     let said = Said::default();
     let heard = said.clone();
     let headers = [("x-team".to_owned(), "a b".to_owned())];
-    let collector = Collector::new(&format!("{url}/v1/traces"), &headers).unwrap();
+    let collector = OtlpCollector::new(&format!("{url}/v1/traces"), &headers).unwrap();
     let say = move |text: &str| heard.lock().unwrap().push(text.to_owned());
-    (Exporter::start(collector, "tests".to_owned(), say).unwrap(), said)
+    (SpanExporter::start(collector, "tests".to_owned(), say).unwrap(), said)
 }
 
 /// Flushes the exporter on another thread, because the test's server has to answer meanwhile.
-async fn flush(exporter: Exporter) {
+async fn flush(exporter: SpanExporter) {
     tokio::task::spawn_blocking(move || drop(exporter)).await.unwrap();
 }
 
@@ -34,7 +34,7 @@ fn some_span() -> Span {
         id: [2; 8],
         parent: None,
         name: "chat".to_owned(),
-        kind: Kind::Client,
+        kind: SpanKind::Client,
         began: 1,
         ended: 2,
         attributes: Vec::new(),
@@ -48,7 +48,7 @@ async fn a_collector_gets_the_whole_tree_and_no_text() {
     let (exporter, said) = exporter(server.url());
     let script =
         "boss: [{calls: [{shared_context: {action: write, key: k, value: SECRET}}]}, {text: SECRET}]";
-    play(script, Limits::default(), vec![Arc::new(Spans::new(exporter.sink()))]).await;
+    play(script, Limits::default(), vec![Arc::new(SpanObserver::new(exporter.sink()))]).await;
     flush(exporter).await;
     assert_eq!(*said.lock().unwrap(), [""; 0]);
     let request = server.request();
@@ -101,7 +101,7 @@ async fn a_collector_gets_the_whole_tree_and_no_text() {
 async fn a_dead_collector_costs_a_run_nothing_and_is_said_once() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (exporter, said) = exporter(&format!("http://127.0.0.1:{port}"));
-    let spans = Arc::new(Spans::new(exporter.sink()));
+    let spans = Arc::new(SpanObserver::new(exporter.sink()));
     let (outcome, _) = play(DELEGATION, Limits::default(), vec![spans]).await;
     assert_eq!(outcome.text, "SECRET answer");
     drop(exporter);
@@ -140,7 +140,7 @@ async fn what_a_collector_refuses_is_counted() {
     ] {
         let server = Server::script([answer]).await;
         let (exporter, said) = exporter(server.url());
-        let sink: Arc<dyn Sink> = exporter.sink();
+        let sink: Arc<dyn SpanSink> = exporter.sink();
         for _ in 0..3 {
             sink.take(some_span());
         }

@@ -3,22 +3,22 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::event::Event;
-use posse_core::grant::Tier;
+use posse_core::grant::SandboxTier;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::limits::Limits;
-use posse_core::message::{Arguments, ToolCall, ToolResult};
-use posse_core::outcome::{Status, StopReason};
+use posse_core::message::{CallArguments, ToolCall, ToolResult};
+use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::reply::FailureKind;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{Delta, Observer, Payload};
-use posse_telemetry::spans::{Kind, Sink, Span, Spans, Value};
+use posse_runtime::ports::{Delta, ObservedPayload, Observer};
+use posse_telemetry::spans::{Span, SpanKind, SpanObserver, SpanSink, SpanValue};
 
 use crate::stage::{DELEGATION, play};
 
 #[derive(Default)]
 struct Kept(Mutex<Vec<Span>>);
 
-impl Sink for Kept {
+impl SpanSink for Kept {
     fn take(&self, span: Span) {
         self.0.lock().unwrap().push(span);
     }
@@ -51,7 +51,7 @@ impl Kept {
 #[tokio::test(start_paused = true)]
 async fn a_delegation_is_one_tree_without_its_texts() {
     let kept = Arc::new(Kept::default());
-    play(DELEGATION, Limits::default(), vec![Arc::new(Spans::new(kept.clone()))]).await;
+    play(DELEGATION, Limits::default(), vec![Arc::new(SpanObserver::new(kept.clone()))]).await;
     let expected = "
 invoke_agent boss
   chat test
@@ -85,10 +85,10 @@ invoke_agent boss
 async fn a_span_says_what_the_conventions_ask_for() {
     let kept = Arc::new(Kept::default());
     let script = "boss: [{text: done, usage: {input: 70, output: 7, cache_read: 60, reasoning: 3}}]";
-    play(script, Limits::default(), vec![Arc::new(Spans::new(kept.clone()))]).await;
+    play(script, Limits::default(), vec![Arc::new(SpanObserver::new(kept.clone()))]).await;
     let chat = kept.named("chat test");
-    assert_eq!(chat.kind, Kind::Client);
-    let expected: Vec<(&str, Value)> = vec![
+    assert_eq!(chat.kind, SpanKind::Client);
+    let expected: Vec<(&str, SpanValue)> = vec![
         ("gen_ai.operation.name", "chat".into()),
         ("gen_ai.conversation.id", "s1".into()),
         ("gen_ai.agent.name", "boss".into()),
@@ -105,7 +105,7 @@ async fn a_span_says_what_the_conventions_ask_for() {
     ];
     assert_eq!(chat.attributes, expected);
     let task = kept.named("invoke_agent boss");
-    assert_eq!((task.kind, task.parent, task.error), (Kind::Internal, None, None));
+    assert_eq!((task.kind, task.parent, task.error), (SpanKind::Internal, None, None));
     for wanted in [
         ("gen_ai.operation.name", "invoke_agent".into()),
         ("gen_ai.agent.name", "boss".into()),
@@ -123,16 +123,16 @@ fn spawn(index: u32) -> ToolCall {
         key: CallKey { turn: 1, index },
         id: String::new(),
         name: "subagent".to_owned(),
-        arguments: Arguments::Object(r#"{"action":"spawn","agent":"helper","task":"x"}"#.to_owned()),
+        arguments: CallArguments::Object(r#"{"action":"spawn","agent":"helper","task":"x"}"#.to_owned()),
         signature: None,
     }
 }
 
 fn started(agent: &str) -> Event {
-    Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned(), sandbox: Tier::None }
+    Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned(), sandbox: SandboxTier::None }
 }
 
-fn finished(status: Status, stop: StopReason) -> Event {
+fn finished(status: OutcomeStatus, stop: StopReason) -> Event {
     Event::Finished { status, stop, turns: 1, tool_calls: 0, usage: Usage::default() }
 }
 
@@ -154,19 +154,19 @@ fn answered(call: &ToolCall) -> Event {
 #[test]
 fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     let kept = Arc::new(Kept::default());
-    let spans = Spans::new(kept.clone());
+    let spans = SpanObserver::new(kept.clone());
     let (root, first, second) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
     let (one, two) = (spawn(0), spawn(1));
     let result = |call: &ToolCall, id: &str| ToolResult::new(call, format!(r#"{{"task_id":"{id}"}}"#));
     spans.event(&root, &started("boss"));
     // The first child ends before its call does; the second starts long after.
-    spans.payload(&root, Payload::Call(&one));
+    spans.payload(&root, ObservedPayload::Call(&one));
     spans.event(&first, &started("helper"));
-    spans.event(&first, &finished(Status::Failed, StopReason::ModelFailed));
-    spans.payload(&root, Payload::Result { call: &one, result: &result(&one, "t_01") });
+    spans.event(&first, &finished(OutcomeStatus::Failed, StopReason::ModelFailed));
+    spans.payload(&root, ObservedPayload::Result { call: &one, result: &result(&one, "t_01") });
     spans.event(&root, &answered(&one));
-    spans.payload(&root, Payload::Call(&two));
-    spans.payload(&root, Payload::Result { call: &two, result: &result(&two, "t_02") });
+    spans.payload(&root, ObservedPayload::Call(&two));
+    spans.payload(&root, ObservedPayload::Result { call: &two, result: &result(&two, "t_02") });
     spans.event(&root, &answered(&two));
     spans.event(&second, &started("helper"));
     spans.event(&second, &Event::TurnStarted { turn: 1, turns_max: 9 });
@@ -175,9 +175,9 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     // A task without a known spawner still belongs to the session.
     let third = TaskId::child("s", 3);
     spans.event(&third, &started("stranger"));
-    spans.event(&third, &finished(Status::Completed, StopReason::Answered));
-    spans.event(&root, &finished(Status::Completed, StopReason::Answered));
-    spans.event(&second, &finished(Status::Cancelled, StopReason::Cancelled));
+    spans.event(&third, &finished(OutcomeStatus::Completed, StopReason::Answered));
+    spans.event(&root, &finished(OutcomeStatus::Completed, StopReason::Answered));
+    spans.event(&second, &finished(OutcomeStatus::Cancelled, StopReason::Cancelled));
     assert_eq!(
         kept.tree(),
         "invoke_agent boss\n  \
@@ -202,16 +202,16 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
 #[test]
 fn of_two_calls_to_the_same_agent_the_answer_says_which_one_spawned_a_task() {
     let kept = Arc::new(Kept::default());
-    let spans = Spans::new(kept.clone());
+    let spans = SpanObserver::new(kept.clone());
     let (root, middle, child) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
     let call = spawn(0);
     spans.event(&root, &started("boss"));
     spans.event(&middle, &started("middle"));
-    spans.payload(&root, Payload::Call(&call));
-    spans.payload(&middle, Payload::Call(&call));
+    spans.payload(&root, ObservedPayload::Call(&call));
+    spans.payload(&middle, ObservedPayload::Call(&call));
     spans.event(&child, &started("helper"));
     let result = ToolResult::new(&call, r#"{"task_id":"t_02"}"#);
-    spans.payload(&middle, Payload::Result { call: &call, result: &result });
+    spans.payload(&middle, ObservedPayload::Result { call: &call, result: &result });
     spans.interrupt();
     let expected = "
 invoke_agent boss !interrupted
@@ -226,16 +226,16 @@ invoke_agent boss !interrupted
 #[test]
 fn what_is_under_way_when_the_process_goes_is_sent_as_interrupted() {
     let kept = Arc::new(Kept::default());
-    let spans = Spans::new(kept.clone());
+    let spans = SpanObserver::new(kept.clone());
     let root = TaskId::root("s");
     spans.event(&root, &started("boss"));
     spans.event(&root, &Event::TurnStarted { turn: 1, turns_max: 9 });
-    spans.payload(&root, Payload::Call(&spawn(0)));
+    spans.payload(&root, ObservedPayload::Call(&spawn(0)));
     spans.interrupt();
     let tree =
         "invoke_agent boss !interrupted\n  chat flash !interrupted\n  execute_tool subagent !interrupted\n";
     assert_eq!(kept.tree(), tree);
     spans.interrupt();
-    spans.event(&root, &finished(Status::Completed, StopReason::Answered));
+    spans.event(&root, &finished(OutcomeStatus::Completed, StopReason::Answered));
     assert_eq!(kept.tree(), tree, "nothing is sent twice");
 }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use posse_core::Result;
 use posse_core::agent::Agent;
-use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, Origin, Scope};
+use posse_core::budget::BudgetCaps;
+use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
-use posse_models::scripted::Scripted;
-use posse_runtime::budget::Tariff;
-use posse_runtime::driver::Stop;
+use posse_models::scripted::ScriptedModel;
+use posse_runtime::budget::ModelTariff;
+use posse_runtime::driver::StopTokens;
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Models, Observer, OpenModel};
+use posse_runtime::ports::{ModelResolver, Observer, OpenModel};
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -39,10 +39,10 @@ helper:
 
 struct Script(&'static str);
 
-impl Models for Script {
+impl ModelResolver for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
-        let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
-        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
+        let model = ScriptedModel::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
+        Ok(OpenModel { model: Arc::new(model), tariff: ModelTariff::default() })
     }
 }
 
@@ -53,8 +53,12 @@ pub async fn play(
     watchers: Vec<Arc<dyn Observer>>,
 ) -> (Arc<Outcome>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
-    let origin =
-        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let origin = DefinitionOrigin {
+        path: String::new(),
+        format: Format::Native,
+        scope: DefinitionScope::User,
+        hash: String::new(),
+    };
     let name = |name: &str| AgentName::parse(name).unwrap();
     let prompt = "SECRET prompt of the helper".to_owned();
     let mut helper = Definition::new(name("helper"), origin, "helps".to_owned(), prompt);
@@ -73,11 +77,11 @@ pub async fn play(
         observers: Observers::new(watchers),
         agents: Arc::new(vec![Arc::new(helper)]),
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
-        caps: Caps::default(),
+        caps: BudgetCaps::default(),
         rules: RULES,
-        stop: Stop::default(),
+        stop: StopTokens::default(),
         verifier: None,
-        facades: posse_runtime::session::facades::Facades::default(),
+        facades: posse_runtime::session::facades::SessionFacades::default(),
     })
     .unwrap();
     let boss = Agent { limits, ..Agent::new(name("boss"), "scripted:test", "SECRET prompt") };

@@ -1,26 +1,27 @@
 //! Calls that wait for a yes, in memory.
 
 use posse_core::Result;
-use posse_core::approval::{Answer, Parked, Request, closed_with_task};
+use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
 use posse_core::id::TaskId;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore, BoxFuture, unknown_approval};
 
 use super::{Applied, MemoryStore, State, Write, now_ms};
 
 impl State {
-    pub fn park(&mut self, request: &Request) -> Result<Parked> {
-        let call =
-            |parked: &&mut Parked| parked.request.task == request.task && parked.request.key == request.key;
+    pub fn park(&mut self, request: &ApprovalRequest) -> Result<ParkedCall> {
+        let call = |parked: &&mut ParkedCall| {
+            parked.request.task == request.task && parked.request.key == request.key
+        };
         if let Some(held) = self.approvals.iter_mut().find(call) {
             *held = held.park_again(request.clone())?;
             return Ok(held.clone());
         }
-        let parked = Parked::new(format!("a{}", self.approvals.len() + 1), request.clone());
+        let parked = ParkedCall::new(format!("a{}", self.approvals.len() + 1), request.clone());
         self.approvals.push(parked.clone());
         Ok(parked)
     }
 
-    pub fn answer(&mut self, id: &str, hash: &str, answer: &Answer) -> Result<Parked> {
+    pub fn answer(&mut self, id: &str, hash: &str, answer: &ApprovalAnswer) -> Result<ParkedCall> {
         let at = self.approvals.iter().position(|parked| parked.id == id);
         let at = at.ok_or_else(|| unknown_approval(id))?;
         let held = &self.approvals[at];
@@ -41,8 +42,8 @@ impl State {
         self.number(task).is_ok_and(|number| self.tasks[number].row.status == "running")
     }
 
-    fn fitting(&self, query: &ApprovalQuery) -> Vec<Parked> {
-        let fits = |parked: &&Parked| match query {
+    fn fitting(&self, query: &ApprovalQuery) -> Vec<ParkedCall> {
+        let fits = |parked: &&ParkedCall| match query {
             ApprovalQuery::Newest(_) => true,
             ApprovalQuery::Open => parked.is_open() && self.is_running(&parked.request.task),
             ApprovalQuery::Standing(session) => {
@@ -50,7 +51,7 @@ impl State {
             }
             ApprovalQuery::Call(task, key) => parked.request.task == *task && parked.request.key == *key,
         };
-        let mut found: Vec<Parked> = self.approvals.iter().filter(fits).cloned().collect();
+        let mut found: Vec<ParkedCall> = self.approvals.iter().filter(fits).cloned().collect();
         if let ApprovalQuery::Newest(limit) = query {
             found.drain(..found.len().saturating_sub(*limit as usize));
         }
@@ -59,7 +60,7 @@ impl State {
 }
 
 impl MemoryStore {
-    fn approve(&self, write: Write) -> Result<Parked> {
+    fn approve(&self, write: Write) -> Result<ParkedCall> {
         match self.lock().apply(now_ms(), write)? {
             Applied::Approval(parked) => Ok(*parked),
             Applied::Epoch(_)
@@ -74,12 +75,17 @@ impl MemoryStore {
 }
 
 impl ApprovalStore for MemoryStore {
-    fn park(&self, request: Request) -> BoxFuture<'_, Result<Parked>> {
+    fn park(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>> {
         let answer = self.approve(Write::Park(request));
         Box::pin(async { answer })
     }
 
-    fn answer<'a>(&'a self, id: &'a str, hash: &'a str, answer: Answer) -> BoxFuture<'a, Result<Parked>> {
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        hash: &'a str,
+        answer: ApprovalAnswer,
+    ) -> BoxFuture<'a, Result<ParkedCall>> {
         let answer = self.approve(Write::Answer(id.to_owned(), hash.to_owned(), answer));
         Box::pin(async { answer })
     }
@@ -94,12 +100,12 @@ impl ApprovalStore for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>> {
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>> {
         let found = self.lock().approvals.iter().find(|parked| parked.id == id).cloned();
         Box::pin(async move { found.ok_or_else(|| unknown_approval(id)) })
     }
 
-    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>> {
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>> {
         let found = self.lock().fitting(&query);
         Box::pin(async { Ok(found) })
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use posse_core::Result;
 use posse_core::context::{
-    self, Access, Act, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState, Snapshot,
+    self, ChangeResult, ContextAccess, ContextChange, ContextEntry, ContextKey, ContextSnapshot, HISTORY_MAX,
+    HistoryAct, HistoryLine, SessionState, SnapshotLabel, ValueHead,
 };
 use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, KEPT_AGENTS_MAX, KeptAgent, SessionRow};
 
@@ -21,10 +22,10 @@ struct Session {
     created_ms: u64,
     archived_ms: Option<u64>,
     deleted: bool,
-    entries: BTreeMap<Key, Entry>,
-    past: Vec<Past>,
-    snapshots: Vec<(Snapshot, Vec<Entry>)>,
-    answered: BTreeMap<String, Changed>,
+    entries: BTreeMap<ContextKey, ContextEntry>,
+    past: Vec<HistoryLine>,
+    snapshots: Vec<(ContextSnapshot, Vec<ContextEntry>)>,
+    answered: BTreeMap<String, ChangeResult>,
     agents: Vec<KeptAgent>,
 }
 
@@ -55,16 +56,16 @@ impl Contexts {
                 self.ensure_session(id, workspace, now_ms);
             }
             SessionChange::Archive => {
-                let session = self.enter(id, Access::Read)?;
+                let session = self.enter(id, ContextAccess::Read)?;
                 session.archived_ms.get_or_insert(now_ms);
             }
             SessionChange::Keep(agent) => {
-                let session = self.enter(id, Access::Change)?;
+                let session = self.enter(id, ContextAccess::Change)?;
                 session.agents.retain(|known| known.name != agent.name);
                 session.agents.push(agent.clone());
             }
             SessionChange::Delete => {
-                let session = self.enter(id, Access::Read)?;
+                let session = self.enter(id, ContextAccess::Read)?;
                 let (id, created_ms) = (session.id.clone(), session.created_ms);
                 *session = Session { id, created_ms, deleted: true, ..Session::default() };
             }
@@ -72,8 +73,8 @@ impl Contexts {
         Ok(())
     }
 
-    pub fn change(&mut self, request: &ChangeRequest) -> Result<Changed> {
-        let session = self.enter(&request.session, Access::Change)?;
+    pub fn change(&mut self, request: &ChangeRequest) -> Result<ChangeResult> {
+        let session = self.enter(&request.session, ContextAccess::Change)?;
         let key = request.idempotency_key.as_ref();
         if let Some(answer) = key.and_then(|key| session.answered.get(key)) {
             return Ok(answer.clone());
@@ -83,7 +84,7 @@ impl Contexts {
         Ok(changed)
     }
 
-    fn enter(&mut self, id: &str, access: Access) -> Result<&mut Session> {
+    fn enter(&mut self, id: &str, access: ContextAccess) -> Result<&mut Session> {
         let session = self.0.iter_mut().find(|session| session.id == id);
         context::enter(id, session.as_deref().map(Session::state), access)?;
         Ok(session.expect("a session that may be entered is there"))
@@ -99,30 +100,31 @@ impl Session {
         }
     }
 
-    fn change(&mut self, change: &Change, by: &str, now_ms: u64) -> Result<Changed> {
+    fn change(&mut self, change: &ContextChange, by: &str, now_ms: u64) -> Result<ChangeResult> {
         match change {
-            Change::Write(write) => {
-                let heads: Vec<Head> = self.entries.values().map(|entry| entry.head.clone()).collect();
+            ContextChange::Write(write) => {
+                let heads: Vec<ValueHead> = self.entries.values().map(|entry| entry.head.clone()).collect();
                 let last = self.past.iter().rev().find(|past| past.head.key == write.key);
                 let head = context::write(&heads, last.map(|past| past.head.version), write, by, now_ms)?;
-                let entry = Entry { head: head.clone(), value: write.value.clone() };
+                let entry = ContextEntry { head: head.clone(), value: write.value.clone() };
                 self.entries.insert(write.key.clone(), entry);
-                self.remember(Act::Write, head.clone(), Some(write.value.clone()));
-                Ok(Changed::Written(head))
+                self.remember(HistoryAct::Write, head.clone(), Some(write.value.clone()));
+                Ok(ChangeResult::Written(head))
             }
-            Change::Delete(key) => {
+            ContextChange::Delete(key) => {
                 let current = self.entries.get(key).map(|entry| &entry.head);
                 let deleted = context::delete(current, key, by, now_ms)?;
                 self.entries.remove(key);
                 let previous_version = deleted.version;
-                self.remember(Act::Delete, deleted, None);
-                Ok(Changed::Deleted { key: key.clone(), previous_version })
+                self.remember(HistoryAct::Delete, deleted, None);
+                Ok(ChangeResult::Deleted { key: key.clone(), previous_version })
             }
-            Change::Snapshot(label) => {
-                let taken: Vec<Label> = self.snapshots.iter().map(|(taken, _)| taken.label.clone()).collect();
+            ContextChange::Snapshot(label) => {
+                let taken: Vec<SnapshotLabel> =
+                    self.snapshots.iter().map(|(taken, _)| taken.label.clone()).collect();
                 context::snapshot(&taken, label)?;
-                let entries: Vec<Entry> = self.live(now_ms).cloned().collect();
-                let snapshot = Snapshot {
+                let entries: Vec<ContextEntry> = self.live(now_ms).cloned().collect();
+                let snapshot = ContextSnapshot {
                     label: label.clone(),
                     taken_by: by.to_owned(),
                     taken_at_ms: now_ms,
@@ -130,37 +132,37 @@ impl Session {
                     tokens: entries.iter().map(|entry| entry.head.tokens).sum(),
                 };
                 self.snapshots.push((snapshot.clone(), entries));
-                Ok(Changed::SnapshotTaken(snapshot))
+                Ok(ChangeResult::SnapshotTaken(snapshot))
             }
-            Change::Restore(label) => {
-                let current: Vec<Entry> = self.entries.values().cloned().collect();
+            ContextChange::Restore(label) => {
+                let current: Vec<ContextEntry> = self.entries.values().cloned().collect();
                 let plan = context::restore(self.snapshot(label)?, &current, now_ms);
                 let (mut written, mut deleted) = (0, 0);
                 for change in &plan {
                     match self.change(change, by, now_ms)? {
-                        Changed::Deleted { .. } => deleted += 1,
+                        ChangeResult::Deleted { .. } => deleted += 1,
                         _ => written += 1,
                     }
                 }
-                Ok(Changed::Restored { written, deleted })
+                Ok(ChangeResult::Restored { written, deleted })
             }
         }
     }
 
-    fn remember(&mut self, act: Act, head: Head, value: Option<String>) {
+    fn remember(&mut self, act: HistoryAct, head: ValueHead, value: Option<String>) {
         let key = head.key.clone();
-        self.past.push(Past { act, head, value });
+        self.past.push(HistoryLine { act, head, value });
         let mut of_key = self.past.iter_mut().rev().filter(|past| past.head.key == key);
         if let Some(too_old) = of_key.nth(HISTORY_MAX as usize) {
             too_old.value = None;
         }
     }
 
-    fn live(&self, now_ms: u64) -> impl Iterator<Item = &Entry> {
+    fn live(&self, now_ms: u64) -> impl Iterator<Item = &ContextEntry> {
         self.entries.values().filter(move |entry| entry.head.is_live(now_ms))
     }
 
-    fn snapshot(&self, label: &Label) -> Result<&Vec<Entry>> {
+    fn snapshot(&self, label: &SnapshotLabel) -> Result<&Vec<ContextEntry>> {
         let found = self.snapshots.iter().find(|(taken, _)| taken.label == *label);
         found.map(|(_, entries)| entries).ok_or_else(|| context::no_snapshot(label))
     }
@@ -169,7 +171,7 @@ impl Session {
 impl MemoryStore {
     fn read_context<T>(&self, session: &str, read: impl FnOnce(&Session) -> T) -> Result<T> {
         let mut state = self.lock();
-        state.contexts.enter(session, Access::Read).map(|session| read(session))
+        state.contexts.enter(session, ContextAccess::Read).map(|session| read(session))
     }
 
     fn change_session(
@@ -239,7 +241,7 @@ impl ContextStore for MemoryStore {
         self.change_session(session, SessionChange::Delete, now_ms)
     }
 
-    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>> {
+    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<ChangeResult>> {
         let applied = self.lock().apply(now_ms(), Write::Context(request));
         let answer = applied.map(|applied| match applied {
             Applied::Context(changed) => changed,
@@ -254,7 +256,7 @@ impl ContextStore for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>> {
+    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<ValueHead>>> {
         let heads = |session: &Session| session.live(now_ms).map(|entry| entry.head.clone()).collect();
         let answer = self.read_context(session, heads);
         Box::pin(async { answer })
@@ -263,9 +265,9 @@ impl ContextStore for MemoryStore {
     fn context_values<'a>(
         &'a self,
         session: &'a str,
-        keys: &'a [Key],
+        keys: &'a [ContextKey],
         now_ms: u64,
-    ) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    ) -> BoxFuture<'a, Result<Vec<ContextEntry>>> {
         let values = |session: &Session| {
             let held = keys.iter().filter_map(|key| session.entries.get(key));
             held.filter(|entry| entry.head.is_live(now_ms)).cloned().collect()
@@ -277,9 +279,9 @@ impl ContextStore for MemoryStore {
     fn context_history<'a>(
         &'a self,
         session: &'a str,
-        key: &'a Key,
+        key: &'a ContextKey,
         limit: u32,
-    ) -> BoxFuture<'a, Result<Vec<Past>>> {
+    ) -> BoxFuture<'a, Result<Vec<HistoryLine>>> {
         let history = |session: &Session| {
             let of_key = session.past.iter().rev().filter(|past| past.head.key == *key);
             of_key.take(limit as usize).cloned().collect()
@@ -288,13 +290,17 @@ impl ContextStore for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>> {
+    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<ContextSnapshot>>> {
         let taken = |session: &Session| session.snapshots.iter().map(|(taken, _)| taken.clone()).collect();
         let answer = self.read_context(session, taken);
         Box::pin(async { answer })
     }
 
-    fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>> {
+    fn snapshot<'a>(
+        &'a self,
+        session: &'a str,
+        label: &'a SnapshotLabel,
+    ) -> BoxFuture<'a, Result<Vec<ContextEntry>>> {
         let answer = self.read_context(session, |session| session.snapshot(label).cloned());
         Box::pin(async { answer.flatten() })
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Dir, OFlags, RenameFlags};
 
-use super::fence::Here;
+use super::fence::SandboxWorkspace;
 use super::survey::open_beneath;
-use crate::confinement::Walls;
+use crate::confinement::SandboxWalls;
 use crate::launch::SHOWN_MAX;
 use crate::protected::FileProtection;
 
@@ -18,15 +18,15 @@ use crate::protected::FileProtection;
 pub(crate) const ENDING: &str = ".set-aside";
 const TRIES: u32 = 100;
 
-pub(crate) struct Aside {
-    here: Here,
+pub(crate) struct SetAside {
+    here: SandboxWorkspace,
     protection: FileProtection,
     before: BTreeSet<PathBuf>,
 }
 
-impl Aside {
+impl SetAside {
     /// `None` where the top is closed, or the workspace is a copy that a person looks at first.
-    pub fn of(walls: &Walls, here: Here) -> Option<Self> {
+    pub fn of(walls: &SandboxWalls, here: SandboxWorkspace) -> Option<Self> {
         if !walls.opens_top() || walls.apart {
             return None;
         }
@@ -60,7 +60,7 @@ impl Aside {
 }
 
 /// Protected names at the top, and those further down whose first name is at the top.
-fn protected_at_top(here: &Here, protection: &FileProtection) -> Vec<PathBuf> {
+fn protected_at_top(here: &SandboxWorkspace, protection: &FileProtection) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut next = names(here, Path::new(""));
     while let Some(path) = next.pop() {
@@ -73,7 +73,7 @@ fn protected_at_top(here: &Here, protection: &FileProtection) -> Vec<PathBuf> {
     found
 }
 
-fn names(here: &Here, directory: &Path) -> Vec<PathBuf> {
+fn names(here: &SandboxWorkspace, directory: &Path) -> Vec<PathBuf> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let open = open_beneath(&here.open, directory, flags).and_then(Dir::new);
     let entries = open.into_iter().flatten().flatten();

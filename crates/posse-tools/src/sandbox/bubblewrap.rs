@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use posse_core::confinement::Reach;
+use posse_core::confinement::NetworkReach;
 
-use super::fence::Here;
-use super::layout::Layout;
-use crate::confinement::{Confinement, Walls};
+use super::fence::SandboxWorkspace;
+use super::layout::SandboxLayout;
+use crate::confinement::{ProcessConfinement, SandboxWalls};
 
 /// Without a capability nobody inside can mount again what is read-only, and no further name space gives one back.
 const FLAGS: &[&str] = &[
@@ -36,16 +36,16 @@ pub(crate) const CONFINE: &str = "confine";
 
 /// All arguments for `bwrap` up to those of the helper inside, and what that one has to confine the command to.
 pub(crate) fn arguments(
-    confinement: &Confinement,
-    walls: &Walls,
-    here: &Here,
+    confinement: &ProcessConfinement,
+    walls: &SandboxWalls,
+    here: &SandboxWorkspace,
     helper: &Path,
-) -> Result<(Vec<OsString>, Confinement), String> {
+) -> Result<(Vec<OsString>, ProcessConfinement), String> {
     let workspace = here.path.as_path();
-    let layout = Layout::of(walls, workspace)?;
+    let layout = SandboxLayout::of(walls, workspace)?;
     // Before the paths are handed on.
     let known = here.numbers(layout.write.iter().flatten().chain(&layout.guarded));
-    let mut view = View::new(&walls.network);
+    let mut view = MountView::new(&walls.network);
     for path in LINKS {
         if let Ok(target) = std::fs::read_link(path) {
             view.put("--symlink", &target, Path::new(path));
@@ -81,8 +81,15 @@ pub(crate) fn arguments(
     view.0.extend(["--", HELPER].map(OsString::from));
     view.0.extend(walls.again.iter().map(OsString::from));
     view.0.push(CONFINE.into());
-    let inside = Walls { bubblewrap: None, known: Some(known), ..walls.clone() };
-    Ok((view.0, Confinement { walls: Some(inside), limits: confinement.limits, ..Confinement::default() }))
+    let inside = SandboxWalls { bubblewrap: None, known: Some(known), ..walls.clone() };
+    Ok((
+        view.0,
+        ProcessConfinement {
+            walls: Some(inside),
+            limits: confinement.limits,
+            ..ProcessConfinement::default()
+        },
+    ))
 }
 
 /// Directories in the workspace that these are in, outer ones first.
@@ -97,12 +104,12 @@ fn is_ours(path: &Path) -> bool {
     is_link || path.starts_with("/proc") || path.starts_with("/dev")
 }
 
-struct View(Vec<OsString>);
+struct MountView(Vec<OsString>);
 
-impl View {
-    fn new(network: &Reach) -> Self {
+impl MountView {
+    fn new(network: &NetworkReach) -> Self {
         let mut view = Self(FLAGS.iter().map(OsString::from).collect());
-        if *network == Reach::None {
+        if *network == NetworkReach::None {
             view.0.push("--unshare-net".into());
         }
         view.0.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
@@ -127,7 +134,14 @@ pub(crate) fn find(search: &std::ffi::OsStr) -> Option<PathBuf> {
 /// Checks that bubblewrap works here. Namespaces are often forbidden, above all inside of containers.
 pub(crate) fn works(bubblewrap: &Path) -> Result<(), String> {
     let mut command = Command::new(bubblewrap);
-    command.args(View::new(&Reach::None).0).args(["--ro-bind", "/", "/", "--proc", "/proc", "true"]);
+    command.args(MountView::new(&NetworkReach::None).0).args([
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "true",
+    ]);
     command.env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).stdout(Stdio::null());
     let done = command.output().map_err(|cause| format!("`{}`: {cause}", bubblewrap.display()))?;
     if done.status.success() {

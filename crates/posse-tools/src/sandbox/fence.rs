@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Resource;
 
-use super::landlock::{Gives, Ruleset, Rulesets};
-use super::layout::Layout;
+use super::landlock::{LandlockRuleset, LandlockRulesets, RuleAccess};
+use super::layout::SandboxLayout;
 use super::privileges;
-use super::seccomp::Filter;
+use super::seccomp::SeccompFilter;
 use super::survey::open_beneath;
-use crate::confinement::{Confinement, Walls, limit};
+use crate::confinement::{ProcessConfinement, SandboxWalls, limit};
 
 /// Error of a child that could not be confined. No `exec` fails with this.
 pub(crate) const NOT_CONFINED: i32 = libc::ENOTRECOVERABLE;
@@ -26,21 +26,21 @@ pub(crate) const LAYERS_MAX: usize = 12;
 pub(super) const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-pub(crate) struct Fence {
+pub(crate) struct AppliedSandbox {
     limits: [(Resource, Option<u64>); 4],
-    walls: Option<(Rulesets, Filter)>,
+    walls: Option<(LandlockRulesets, SeccompFilter)>,
 }
 
-impl Fence {
+impl AppliedSandbox {
     /// Builds the Landlock rules and the seccomp filter.
-    pub fn build(confinement: &Confinement) -> Result<Self, String> {
+    pub fn build(confinement: &ProcessConfinement) -> Result<Self, String> {
         let limits = confinement
             .limits
             .resolve()
             .map_err(|cause| format!("its limits cannot be found out: {cause}"))?;
         let walls = match &confinement.walls {
             None => None,
-            Some(walls) => Some((ready(confinement, walls)?, Filter::new(walls.tier, &walls.network))),
+            Some(walls) => Some((ready(confinement, walls)?, SeccompFilter::new(walls.tier, &walls.network))),
         };
         Ok(Self { limits, walls })
     }
@@ -64,7 +64,7 @@ impl Fence {
 }
 
 /// Returns the rulesets that were passed along, or builds new ones: inside of namespaces some paths differ.
-fn ready(confinement: &Confinement, walls: &Walls) -> Result<Rulesets, String> {
+fn ready(confinement: &ProcessConfinement, walls: &SandboxWalls) -> Result<LandlockRulesets, String> {
     if walls.rulesets > 0 {
         let came = confinement.rulesets.clone();
         return if came.iter().count() == walls.rulesets {
@@ -73,19 +73,19 @@ fn ready(confinement: &Confinement, walls: &Walls) -> Result<Rulesets, String> {
             Err("its walls are gone".to_owned())
         };
     }
-    let here = Here::current()?;
-    let layout = Layout::of(walls, &here.path)?;
+    let here = SandboxWorkspace::current()?;
+    let layout = SandboxLayout::of(walls, &here.path)?;
     rulesets(walls, &layout, &here)
 }
 
 /// The workspace: where the command will run.
-pub(crate) struct Here {
+pub(crate) struct SandboxWorkspace {
     /// As the kernel names it.
     pub path: PathBuf,
     pub open: OwnedFd,
 }
 
-impl Here {
+impl SandboxWorkspace {
     /// Opens the workspace at this path.
     pub fn at(path: &Path) -> Result<Self, String> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -129,47 +129,55 @@ fn number(open: BorrowedFd<'_>) -> io::Result<Number> {
 
 /// The first holds everything; one more for each further list of places that may be written, so that the kernel gives
 /// what all of them give.
-pub(super) fn rulesets(walls: &Walls, layout: &Layout, here: &Here) -> Result<Rulesets, String> {
+pub(super) fn rulesets(
+    walls: &SandboxWalls,
+    layout: &SandboxLayout,
+    here: &SandboxWorkspace,
+) -> Result<LandlockRulesets, String> {
     build(walls, layout, here)
         .map_err(|cause| format!("this kernel does not build the sandbox (Landlock): {cause}"))
 }
 
-fn build(walls: &Walls, layout: &Layout, here: &Here) -> io::Result<Rulesets> {
+fn build(
+    walls: &SandboxWalls,
+    layout: &SandboxLayout,
+    here: &SandboxWorkspace,
+) -> io::Result<LandlockRulesets> {
     if layout.write.len() > LAYERS_MAX {
         return Err(io::Error::other("more narrowings than can be stacked"));
     }
     // What is not there gives nothing.
-    let give = |ruleset: &Ruleset, path: &Path, gives: Gives| match here.open(path) {
+    let give = |ruleset: &LandlockRuleset, path: &Path, gives: RuleAccess| match here.open(path) {
         Some(open) => ruleset.add(open.as_fd(), gives),
         None => Ok(()),
     };
-    let whole = Ruleset::whole(walls.landlock, &walls.network)?;
+    let whole = LandlockRuleset::whole(walls.landlock, &walls.network)?;
     for path in layout.read.iter().chain(&walls.programs) {
-        give(&whole, path, Gives::Reading)?;
+        give(&whole, path, RuleAccess::Reading)?;
     }
     for path in &layout.names {
-        give(&whole, path, Gives::Names)?;
+        give(&whole, path, RuleAccess::Names)?;
     }
     let mut all = vec![whole];
     for _ in layout.write.iter().skip(1) {
-        all.push(Ruleset::changes(walls.landlock)?);
+        all.push(LandlockRuleset::changes(walls.landlock)?);
     }
     for (ruleset, places) in all.iter().zip(&layout.write) {
         for device in DEVICES {
-            give(ruleset, Path::new(device), Gives::Device)?;
+            give(ruleset, Path::new(device), RuleAccess::Device)?;
         }
         let outside = walls.also.iter().filter(|path| !path.starts_with(&here.path));
         for path in outside.chain([&walls.scratch]) {
-            give(ruleset, path, Gives::Everything)?;
+            give(ruleset, path, RuleAccess::Everything)?;
         }
         // Where read roots say what may be read, being allowed to write somewhere does not.
-        let gives = if walls.instead.is_some() { Gives::Changing } else { Gives::Everything };
+        let gives = if walls.instead.is_some() { RuleAccess::Changing } else { RuleAccess::Everything };
         for path in places {
             match here.inside(path) {
                 Some(open) if is_known(walls, open.as_fd())? => {
                     // What the operator opens is open altogether.
                     let is_also = walls.also.iter().any(|also| *also == here.path.join(path));
-                    ruleset.add(open.as_fd(), if is_also { Gives::Everything } else { gives })?;
+                    ruleset.add(open.as_fd(), if is_also { RuleAccess::Everything } else { gives })?;
                 }
                 Some(_) | None => {}
             }
@@ -182,11 +190,11 @@ fn build(walls: &Walls, layout: &Layout, here: &Here) -> io::Result<Rulesets> {
             return Err(io::Error::other("the workspace was changed meanwhile"));
         }
     }
-    Ok(Rulesets::new(all))
+    Ok(LandlockRulesets::new(all))
 }
 
 /// Checks that a path inside of namespaces is what was mounted. A link can have taken its place just then.
-fn is_known(walls: &Walls, open: BorrowedFd<'_>) -> io::Result<bool> {
+fn is_known(walls: &SandboxWalls, open: BorrowedFd<'_>) -> io::Result<bool> {
     match &walls.known {
         Some(known) => Ok(known.contains(&number(open)?)),
         None => Ok(true),

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::fence::{self, DEVICES, Here};
-use super::landlock::Rulesets;
-use super::layout::Layout;
-use super::survey::{Stamp, Survey, or_here};
-use crate::confinement::Walls;
+use super::fence::{self, DEVICES, SandboxWorkspace};
+use super::landlock::LandlockRulesets;
+use super::layout::SandboxLayout;
+use super::survey::{SurveyStamp, WorkspaceSurvey, or_here};
+use crate::confinement::SandboxWalls;
 use crate::protected::FileProtection;
 
 /// Tasks that work side by side have rulesets of their own.
@@ -17,24 +17,24 @@ const BUILT_MAX: usize = 16;
 const WORKSPACES_MAX: usize = 16;
 
 #[derive(Default)]
-pub(super) struct Kept {
-    surveys: Mutex<HashMap<PathBuf, Arc<Mutex<Survey>>>>,
-    built: Mutex<Vec<Built>>,
+pub(super) struct RulesetCache {
+    surveys: Mutex<HashMap<PathBuf, Arc<Mutex<WorkspaceSurvey>>>>,
+    built: Mutex<Vec<CachedRuleset>>,
 }
 
-struct Built {
+struct CachedRuleset {
     workspace: PathBuf,
-    walls: Walls,
-    layout: Layout,
+    walls: SandboxWalls,
+    layout: SandboxLayout,
     /// Stamps of every path, taken when the rules were built.
-    stamps: Vec<Option<Stamp>>,
-    rulesets: Rulesets,
+    stamps: Vec<Option<SurveyStamp>>,
+    rulesets: LandlockRulesets,
 }
 
-impl Kept {
+impl RulesetCache {
     /// Returns the protected paths of a workspace.
     pub fn protected(&self, workspace: &Path, protection: &FileProtection) -> Result<Vec<PathBuf>, String> {
-        let here = Here::at(workspace)?;
+        let here = SandboxWorkspace::at(workspace)?;
         let survey = {
             let mut surveys = lock(&self.surveys);
             if surveys.len() >= WORKSPACES_MAX && !surveys.contains_key(workspace) {
@@ -46,8 +46,8 @@ impl Kept {
     }
 
     /// Returns the cached rulesets if every path is unchanged, otherwise builds them.
-    pub fn rulesets(&self, walls: &Walls, workspace: &Path) -> Result<Rulesets, String> {
-        let here = Here::at(workspace)?;
+    pub fn rulesets(&self, walls: &SandboxWalls, workspace: &Path) -> Result<LandlockRulesets, String> {
+        let here = SandboxWorkspace::at(workspace)?;
         let mut all = lock(&self.built);
         let earlier = all.iter().position(|built| built.workspace == workspace && built.walls == *walls);
         if let Some(mut built) = earlier.map(|at| all.remove(at))
@@ -57,7 +57,7 @@ impl Kept {
             all.push(built);
             return Ok(rulesets);
         }
-        let layout = Layout::of(walls, workspace)?;
+        let layout = SandboxLayout::of(walls, workspace)?;
         // Before anything is opened: what is replaced meanwhile is noticed the next time.
         let stamps = stamps(walls, &layout, &here);
         let rulesets = fence::rulesets(walls, &layout, &here)?;
@@ -65,13 +65,19 @@ impl Kept {
             all.remove(0);
         }
         let workspace = workspace.to_owned();
-        all.push(Built { workspace, walls: walls.clone(), layout, stamps, rulesets: rulesets.clone() });
+        all.push(CachedRuleset {
+            workspace,
+            walls: walls.clone(),
+            layout,
+            stamps,
+            rulesets: rulesets.clone(),
+        });
         Ok(rulesets)
     }
 }
 
-impl Built {
-    fn is_valid(&mut self, here: &Here) -> Result<bool, String> {
+impl CachedRuleset {
+    fn is_valid(&mut self, here: &SandboxWorkspace) -> Result<bool, String> {
         let written = std::mem::take(&mut self.layout.write);
         self.layout.place_writing(&self.walls, &self.workspace)?;
         Ok(written == self.layout.write && self.stamps == stamps(&self.walls, &self.layout, here))
@@ -79,12 +85,12 @@ impl Built {
 }
 
 /// Takes the stamps of every path. For directories opened entry by entry, their entries count too.
-fn stamps(walls: &Walls, layout: &Layout, here: &Here) -> Vec<Option<Stamp>> {
-    let lasting = |path: &Path| Stamp::of(None, path).map(Stamp::lasting);
+fn stamps(walls: &SandboxWalls, layout: &SandboxLayout, here: &SandboxWorkspace) -> Vec<Option<SurveyStamp>> {
+    let lasting = |path: &Path| SurveyStamp::of(None, path).map(SurveyStamp::lasting);
     let places = layout.read.iter().chain(&walls.programs).chain(&walls.also).chain([&walls.scratch]);
     let places = places.map(PathBuf::as_path).chain(DEVICES.iter().map(Path::new)).map(lasting);
-    let names = layout.names.iter().map(|path| Stamp::of(None, path));
-    let inside = |path: &PathBuf| Stamp::of(Some(&here.open), or_here(path)).map(Stamp::lasting);
+    let names = layout.names.iter().map(|path| SurveyStamp::of(None, path));
+    let inside = |path: &PathBuf| SurveyStamp::of(Some(&here.open), or_here(path)).map(SurveyStamp::lasting);
     let written = layout.write.iter().flatten().map(inside);
     places.chain(names).chain(written).collect()
 }

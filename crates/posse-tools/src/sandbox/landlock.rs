@@ -7,7 +7,7 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
-use posse_core::confinement::Reach;
+use posse_core::confinement::NetworkReach;
 
 const EXECUTE: u64 = 1;
 const WRITE_FILE: u64 = 1 << 1;
@@ -53,7 +53,7 @@ const ABI_VERSION: u32 = 1;
 
 /// Rights that a rule gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gives {
+pub(crate) enum RuleAccess {
     /// Reading and executing.
     Reading,
     /// The names in a directory and in all below it, and nothing else of them.
@@ -94,28 +94,28 @@ pub(crate) fn version() -> u32 {
     u32::try_from(version).unwrap_or(0)
 }
 
-pub(crate) struct Ruleset {
+pub(crate) struct LandlockRuleset {
     fd: OwnedFd,
     handled: u64,
 }
 
 /// To be applied one after the other. They refer to files and not to paths, and go from process to process as descriptors.
 #[derive(Clone, Default)]
-pub(crate) struct Rulesets(Arc<Vec<Ruleset>>);
+pub(crate) struct LandlockRulesets(Arc<Vec<LandlockRuleset>>);
 
-impl Rulesets {
+impl LandlockRulesets {
     /// Creates a stack of rulesets.
-    pub fn new(all: Vec<Ruleset>) -> Self {
+    pub fn new(all: Vec<LandlockRuleset>) -> Self {
         Self(Arc::new(all))
     }
 
     /// From another process, which has built them.
     pub fn received(all: Vec<OwnedFd>) -> Self {
-        Self::new(all.into_iter().map(|fd| Ruleset { fd, handled: 0 }).collect())
+        Self::new(all.into_iter().map(|fd| LandlockRuleset { fd, handled: 0 }).collect())
     }
 
     /// Iterates over the rulesets.
-    pub fn iter(&self) -> impl Iterator<Item = &Ruleset> {
+    pub fn iter(&self) -> impl Iterator<Item = &LandlockRuleset> {
         self.0.iter()
     }
 
@@ -125,31 +125,31 @@ impl Rulesets {
     }
 }
 
-impl PartialEq for Rulesets {
+impl PartialEq for LandlockRulesets {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Rulesets {}
+impl Eq for LandlockRulesets {}
 
-impl fmt::Debug for Rulesets {
+impl fmt::Debug for LandlockRulesets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Rulesets({})", self.0.len())
     }
 }
 
-impl Ruleset {
+impl LandlockRuleset {
     /// Everything that this version can hold.
-    pub fn whole(version: u32, network: &Reach) -> io::Result<Self> {
+    pub fn whole(version: u32, network: &NetworkReach) -> io::Result<Self> {
         let net = match network {
-            Reach::Full => 0,
-            Reach::None | Reach::Ports(_) if version < 4 => 0,
-            Reach::None | Reach::Ports(_) => BIND_TCP | CONNECT_TCP,
+            NetworkReach::Full => 0,
+            NetworkReach::None | NetworkReach::Ports(_) if version < 4 => 0,
+            NetworkReach::None | NetworkReach::Ports(_) => BIND_TCP | CONNECT_TCP,
         };
         let scoped = if version < 6 { 0 } else { SCOPES };
         let ruleset = Self::create(READING | known(CHANGING | IOCTL_DEV, version), net, scoped)?;
-        if let (Reach::Ports(ports), true) = (network, net != 0) {
+        if let (NetworkReach::Ports(ports), true) = (network, net != 0) {
             for port in ports {
                 ruleset.add_port(*port)?;
             }
@@ -177,13 +177,13 @@ impl Ruleset {
     }
 
     /// For what is beneath an open directory, or for one open file.
-    pub fn add(&self, path: BorrowedFd<'_>, gives: Gives) -> io::Result<()> {
+    pub fn add(&self, path: BorrowedFd<'_>, gives: RuleAccess) -> io::Result<()> {
         let given = match gives {
-            Gives::Reading => READING,
-            Gives::Names => READ_DIR,
-            Gives::Changing => CHANGING & !(MAKE_CHAR | MAKE_BLOCK),
-            Gives::Everything => READING | (CHANGING & !(MAKE_CHAR | MAKE_BLOCK)),
-            Gives::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
+            RuleAccess::Reading => READING,
+            RuleAccess::Names => READ_DIR,
+            RuleAccess::Changing => CHANGING & !(MAKE_CHAR | MAKE_BLOCK),
+            RuleAccess::Everything => READING | (CHANGING & !(MAKE_CHAR | MAKE_BLOCK)),
+            RuleAccess::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
         };
         let is_directory = {
             let stat = rustix::fs::fstat(path)?;

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::fs::{self, DirEntry};
 use std::path::{Component, Path, PathBuf};
 
-use posse_core::pattern::{Fit, Purpose, Subject};
+use posse_core::pattern::{CallSubject, PatternFit, PatternPurpose};
 
 use super::survey::is_bulk;
-use crate::confinement::Walls;
+use crate::confinement::SandboxWalls;
 use crate::protected::FileProtection;
 
 /// Entries that a glob with a pattern in the middle is compared with.
@@ -17,7 +17,7 @@ const COMPARED_MAX: usize = 4_096;
 const PLACES_MAX: usize = 8_192;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct SandboxLayout {
     /// With everything below.
     pub read: Vec<PathBuf>,
     /// Directories that are read only in part.
@@ -28,10 +28,10 @@ pub(crate) struct Layout {
     pub guarded: Vec<PathBuf>,
 }
 
-impl Layout {
+impl SandboxLayout {
     /// Computes the readable and writable paths of a command.
-    pub fn of(walls: &Walls, workspace: &Path) -> Result<Self, String> {
-        let mut layout = Layout::default();
+    pub fn of(walls: &SandboxWalls, workspace: &Path) -> Result<Self, String> {
+        let mut layout = SandboxLayout::default();
         let own = walls.instead.clone().unwrap_or_else(|| vec![workspace.to_owned()]);
         for root in walls.read.iter().chain(&own) {
             layout.open_for_reading(root, workspace, &walls.closed);
@@ -41,7 +41,7 @@ impl Layout {
     }
 
     /// Recomputes the writable paths.
-    pub fn place_writing(&mut self, walls: &Walls, workspace: &Path) -> Result<(), String> {
+    pub fn place_writing(&mut self, walls: &SandboxWalls, workspace: &Path) -> Result<(), String> {
         let closed = walls.closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
         self.guarded = walls.guarded.iter().cloned().chain(closed.map(Path::to_owned)).collect();
         self.guarded.sort();
@@ -94,7 +94,13 @@ impl Layout {
         }
     }
 
-    fn open_for_writing(&self, workspace: &Path, path: &Path, walls: &Walls, places: &mut Vec<PathBuf>) {
+    fn open_for_writing(
+        &self,
+        workspace: &Path,
+        path: &Path,
+        walls: &SandboxWalls,
+        places: &mut Vec<PathBuf>,
+    ) {
         let (opens_top, leased) = (walls.opens_top(), &walls.leased);
         let guarded = self.first_guarded(path);
         if places.len() > PLACES_MAX
@@ -159,8 +165,8 @@ fn matching(workspace: &Path, start: &Path, glob: &str) -> Vec<PathBuf> {
         for entry in entries(&workspace.join(&directory)).filter(|entry| !is_link(entry)) {
             compared += 1;
             let path = directory.join(entry.file_name());
-            let subject = Subject::Path(path.to_string_lossy().into_owned());
-            if subject.fit(glob, Purpose::Give) == Fit::Surely {
+            let subject = CallSubject::Path(path.to_string_lossy().into_owned());
+            if subject.fit(glob, PatternPurpose::Give) == PatternFit::Surely {
                 found.push(path);
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry.file_name()) {
                 next.push_back(path);

@@ -253,11 +253,11 @@ pub(super) fn read_root(root: &Path, workspace: &Path) -> Option<PathBuf> {
 }
 
 /// A worktree that we made of somebody's work tree.
-pub(super) struct Copy {
+pub(super) struct WorktreeCopy {
     pub repository: PathBuf,
 }
 
-impl Copy {
+impl WorktreeCopy {
     /// Returns the object directories the copy borrows from. The file is ours, and no task can write it.
     pub fn borrowed(&self) -> Vec<PathBuf> {
         let named = fs::read_to_string(self.repository.join("objects/info/alternates"));
@@ -273,13 +273,13 @@ impl Copy {
 
 /// The copy that the workspace is in: `worktrees/TASK/tree` in a directory of our own, with `git` beside it. Nothing in the
 /// copy says where that is, because a task can write there.
-pub(super) fn copy(workspace: &Path, closed: &[PathBuf]) -> Option<Copy> {
+pub(super) fn copy(workspace: &Path, closed: &[PathBuf]) -> Option<WorktreeCopy> {
     closed.iter().find_map(|closed| {
         let inside: Vec<_> = workspace.strip_prefix(closed).ok()?.components().collect();
         let [worktrees, task, tree, ..] = inside.as_slice() else { return None };
         let root = closed.join(worktrees).join(task);
         let is_copy = worktrees.as_os_str() == "worktrees" && tree.as_os_str() == "tree";
-        is_copy.then(|| Copy { repository: root.join("git") })
+        is_copy.then(|| WorktreeCopy { repository: root.join("git") })
     })
 }
 

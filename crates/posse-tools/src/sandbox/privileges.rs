@@ -9,14 +9,14 @@ const VERSION_3: u32 = 0x2008_0522;
 const NO_ROOT: u32 = 0b1111 | 0b1100_0000;
 
 #[repr(C)]
-struct Header {
+struct CapabilityHeader {
     version: u32,
     pid: i32,
 }
 
 #[repr(C)]
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-struct Sets {
+struct CapabilitySets {
     effective: u32,
     permitted: u32,
     inheritable: u32,
@@ -34,13 +34,13 @@ pub(crate) fn drop_all() -> io::Result<()> {
     }
     // Only the privileged may say this, and only for them it means something.
     let _ = prctl(libc::PR_SET_SECUREBITS, u64::from(NO_ROOT), 0);
-    let header = Header { version: VERSION_3, pid: 0 };
-    let none = [Sets::default(); 2];
+    let header = CapabilityHeader { version: VERSION_3, pid: 0 };
+    let none = [CapabilitySets::default(); 2];
     // SAFETY: the kernel reads one header and two sets, which is what this version has.
     if unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    let mut left = [Sets { effective: 1, ..Sets::default() }; 2];
+    let mut left = [CapabilitySets { effective: 1, ..CapabilitySets::default() }; 2];
     // SAFETY: the kernel writes two sets.
     if unsafe { libc::syscall(libc::SYS_capget, &raw const header, left.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());

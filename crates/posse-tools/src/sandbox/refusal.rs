@@ -1,11 +1,11 @@
 //! The kernel refuses with the words of any other refusal. Whoever reads them should not look for the cause elsewhere.
 
-use posse_core::confinement::Reach;
-use posse_core::grant::Tier;
+use posse_core::confinement::NetworkReach;
+use posse_core::grant::SandboxTier;
 use posse_messages::fixed;
 
-use crate::confinement::{Top, Walls};
-use crate::supervisor::{End, Output, Report};
+use crate::confinement::{SandboxWalls, WorkspaceTop};
+use crate::supervisor::{CommandEnd, CommandReport, StreamOutput};
 
 const DENIED: &[&str] = &["permission denied", "operation not permitted", "read-only file system"];
 /// Error texts of programs without network access, in lower case.
@@ -24,23 +24,23 @@ const CUT_OFF: &[&str] = &[
 ];
 
 /// Facts about a command's sandbox for hints after a refusal.
-pub(crate) struct Walled {
-    tier: Tier,
-    network: Reach,
+pub(crate) struct SandboxHint {
+    tier: SandboxTier,
+    network: NetworkReach,
     /// The top of the workspace is closed to the command and not to its task.
     writes_around: bool,
 }
 
-impl Walled {
+impl SandboxHint {
     /// Extracts the facts from the walls.
-    pub fn of(walls: &Walls) -> Self {
+    pub fn of(walls: &SandboxWalls) -> Self {
         let writes_around = walls.writes() && !walls.opens_top();
         Self { tier: walls.tier, network: walls.network.clone(), writes_around }
     }
 
     /// One line, if the command failed and its words fit.
-    pub fn remark(&self, report: &Report) -> Option<String> {
-        let failed = matches!(report.end, End::Exited { code } if code != 0) && report.stop.is_none();
+    pub fn remark(&self, report: &CommandReport) -> Option<String> {
+        let failed = matches!(report.end, CommandEnd::Exited { code } if code != 0) && report.stop.is_none();
         if !failed {
             return None;
         }
@@ -48,11 +48,11 @@ impl Walled {
         let says = |words: &[&str]| words.iter().any(|words| said.iter().any(|said| said.contains(words)));
         let tier = self.tier;
         match &self.network {
-            Reach::None if says(CUT_OFF) => return Some(fixed!("sandbox-no-network", tier)),
-            Reach::Ports(_) if says(CUT_OFF) => {
+            NetworkReach::None if says(CUT_OFF) => return Some(fixed!("sandbox-no-network", tier)),
+            NetworkReach::Ports(_) if says(CUT_OFF) => {
                 return Some(fixed!("sandbox-some-ports", tier, reach = self.network));
             }
-            Reach::None | Reach::Ports(_) | Reach::Full => {}
+            NetworkReach::None | NetworkReach::Ports(_) | NetworkReach::Full => {}
         }
         says(DENIED).then(|| match self.writes_around {
             true => fixed!("sandbox-denied-top", tier),
@@ -61,7 +61,7 @@ impl Walled {
     }
 }
 
-impl Walls {
+impl SandboxWalls {
     /// Tells whether commands may write anywhere in the workspace.
     pub(crate) fn writes(&self) -> bool {
         let all_is_leased = self.leased.iter().any(|path| path.as_os_str().is_empty());
@@ -70,11 +70,11 @@ impl Walls {
 
     /// Tells whether commands may create entries at the top of the workspace.
     pub(crate) fn opens_top(&self) -> bool {
-        self.apart || (self.tier == Tier::Namespaces && self.top == Top::Open)
+        self.apart || (self.tier == SandboxTier::Namespaces && self.top == WorkspaceTop::Open)
     }
 }
 
-fn small(output: &Output) -> String {
+fn small(output: &StreamOutput) -> String {
     let kept = [output.head.as_slice(), &output.tail].concat();
     String::from_utf8_lossy(&kept).to_ascii_lowercase()
 }

@@ -3,8 +3,8 @@
 
 use std::io;
 
-use posse_core::confinement::Reach;
-use posse_core::grant::Tier;
+use posse_core::confinement::NetworkReach;
+use posse_core::grant::SandboxTier;
 
 /// Calls that fail with `EPERM`, whatever their arguments.
 const DENIED: &[i64] = &[
@@ -176,11 +176,11 @@ const fn fail(errno: i32) -> u32 {
     libc::SECCOMP_RET_ERRNO | errno as u32
 }
 
-pub(crate) struct Filter(Vec<libc::sock_filter>);
+pub(crate) struct SeccompFilter(Vec<libc::sock_filter>);
 
-impl Filter {
+impl SeccompFilter {
     /// Builds the filter for a tier and network access.
-    pub fn new(tier: Tier, network: &Reach) -> Self {
+    pub fn new(tier: SandboxTier, network: &NetworkReach) -> Self {
         let mut filter = Self(Vec::new());
         filter.step(LOAD, ARCHITECTURE_AT, 0, 0);
         filter.step(IF_EQUAL, ARCHITECTURE, 1, 0);
@@ -194,12 +194,12 @@ impl Filter {
         for call in DENIED {
             filter.deny(*call, libc::EPERM);
         }
-        if tier < Tier::Namespaces {
+        if tier < SandboxTier::Namespaces {
             for call in OF_OTHERS {
                 filter.deny(*call, libc::EPERM);
             }
         }
-        if tier < Tier::Namespaces {
+        if tier < SandboxTier::Namespaces {
             for (call, whose) in OF_PRIORITIES {
                 filter.deny_if(*call, *whose, &[(IF_AT_LEAST, 1)]);
             }
@@ -229,19 +229,19 @@ impl Filter {
         filter
     }
 
-    fn sockets(&mut self, network: &Reach) {
+    fn sockets(&mut self, network: &NetworkReach) {
         let inet = [libc::AF_INET as u32, libc::AF_INET6 as u32];
         // A pair of connected sockets is a pipe. Of datagrams, each could still be sent to any address.
         self.allow_only(libc::SYS_socketpair, 1, Some(0xf), &[1, 5]);
         match network {
-            Reach::None => {
+            NetworkReach::None => {
                 self.deny(libc::SYS_socket, libc::EACCES);
                 for call in OF_SOCKETS {
                     self.deny(*call, libc::EACCES);
                 }
             }
             // TCP only: Landlock knows no other ports.
-            Reach::Ports(_) => {
+            NetworkReach::Ports(_) => {
                 self.allow_only(libc::SYS_socket, 0, None, &inet);
                 self.allow_only(libc::SYS_socket, 1, Some(0xf), &[libc::SOCK_STREAM as u32]);
                 // Neither SCTP nor MPTCP nor anything else that has streams.
@@ -253,7 +253,7 @@ impl Filter {
                 }
             }
             // No local sockets: behind those are daemons that do what one asks.
-            Reach::Full => {
+            NetworkReach::Full => {
                 let netlink = libc::AF_NETLINK as u32;
                 self.allow_only(libc::SYS_socket, 0, None, &[inet[0], inet[1], netlink]);
             }

@@ -23,20 +23,20 @@ const TICK_NS: i128 = 50_000_000;
 
 /// Identifies one state of a file. Only the kernel sets the change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    identity: Identity,
+pub(super) struct SurveyStamp {
+    identity: FileIdentity,
     changed_ns: i128,
 }
 
 /// Identifies a file, also against a later one with the same inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
+struct FileIdentity {
     device: (u32, u32),
     number: u64,
     born_ns: i128,
 }
 
-impl Stamp {
+impl SurveyStamp {
     /// Takes the stamp of a path; a final link relative to an open directory is not followed.
     pub fn of(at: Option<&OwnedFd>, path: &Path) -> Option<Self> {
         let mask = StatxFlags::INO | StatxFlags::CTIME | StatxFlags::BTIME;
@@ -61,7 +61,7 @@ impl Stamp {
         let knows_birth = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
         let born_ns = if knows_birth { ns(&found.stx_btime) } else { changed_ns };
         let device = (found.stx_dev_major, found.stx_dev_minor);
-        Self { identity: Identity { device, number: found.stx_ino, born_ns }, changed_ns }
+        Self { identity: FileIdentity { device, number: found.stx_ino, born_ns }, changed_ns }
     }
 
     /// Without what changes when something is done in a directory.
@@ -76,19 +76,19 @@ impl Stamp {
 
 /// Cached view of a workspace.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
-    seen: HashMap<PathBuf, Seen>,
+pub(super) struct WorkspaceSurvey {
+    seen: HashMap<PathBuf, SurveyedEntry>,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct SurveyedEntry {
     /// `None`: it may have changed without showing it.
-    stamp: Option<Stamp>,
+    stamp: Option<SurveyStamp>,
     protected: Vec<OsString>,
     below: Vec<OsString>,
 }
 
-impl Survey {
+impl WorkspaceSurvey {
     /// Everything protected in a workspace, relative to it and sorted. The error says why it cannot be told.
     pub fn protected(
         &mut self,
@@ -133,10 +133,10 @@ impl Survey {
         workspace: &OwnedFd,
         directory: &Path,
         protection: &FileProtection,
-    ) -> Result<Seen, Errno> {
+    ) -> Result<SurveyedEntry, Errno> {
         if let Some(seen) = self.seen.remove(directory)
             && seen.stamp.is_some()
-            && seen.stamp == Stamp::of(Some(workspace), or_here(directory))
+            && seen.stamp == SurveyStamp::of(Some(workspace), or_here(directory))
         {
             return Ok(seen);
         }
@@ -144,8 +144,8 @@ impl Survey {
         let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i128);
         let open = open_beneath(workspace, directory, flags)?;
         // Before it is read, so that a change meanwhile is noticed the next time.
-        let stamp = Stamp::of_open(&open).filter(|stamp| stamp.is_older_than(now_ns));
-        let mut seen = Seen { stamp, protected: Vec::new(), below: Vec::new() };
+        let stamp = SurveyStamp::of_open(&open).filter(|stamp| stamp.is_older_than(now_ns));
+        let mut seen = SurveyedEntry { stamp, protected: Vec::new(), below: Vec::new() };
         for entry in Dir::new(open)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -219,7 +219,7 @@ mod tests {
         put(&dir.path().join(&deep), &[".git/config"]);
         let expected: Vec<PathBuf> =
             [".env".into(), "a/.github/workflows".into(), deep.join(".git"), "wide/d399/.env".into()].into();
-        let mut survey = Survey::default();
+        let mut survey = WorkspaceSurvey::default();
         for _ in 0..2 {
             assert_eq!(survey.protected(&open(dir.path()), &FileProtection::default()), Ok(expected.clone()));
         }
@@ -230,7 +230,7 @@ mod tests {
     fn what_changes_between_two_looks_is_seen_also_in_the_same_tick() {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), &["a/b/x"]);
-        let (workspace, mut survey) = (open(dir.path()), Survey::default());
+        let (workspace, mut survey) = (open(dir.path()), WorkspaceSurvey::default());
         for number in 0..200 {
             let file = format!("a/b/.env{number}");
             assert_eq!(survey.protected(&workspace, &FileProtection::default()), Ok(Vec::new()));
@@ -252,11 +252,11 @@ mod tests {
     fn a_directory_that_did_not_change_is_not_read_again() {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), &["a/.env"]);
-        let (workspace, mut survey) = (open(dir.path()), Survey::default());
+        let (workspace, mut survey) = (open(dir.path()), WorkspaceSurvey::default());
         survey.protected(&workspace, &FileProtection::default()).unwrap();
         // As if it had been seen long ago, with something else in it.
         let seen = survey.seen.get_mut(Path::new("a")).unwrap();
-        seen.stamp = Stamp::of(Some(&workspace), Path::new("a"));
+        seen.stamp = SurveyStamp::of(Some(&workspace), Path::new("a"));
         seen.protected = vec!["kept".into()];
         assert_eq!(survey.protected(&workspace, &FileProtection::default()), Ok(paths(&["a/kept"])));
         put(dir.path(), &["a/new"]);

@@ -15,16 +15,16 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Plan;
-use crate::confinement::Confinement;
+use super::HelperPlan;
+use crate::confinement::ProcessConfinement;
 use crate::sandbox::fence::LAYERS_MAX;
-use crate::sandbox::landlock::Rulesets;
+use crate::sandbox::landlock::LandlockRulesets;
 
 const DESCRIPTORS_MAX: usize = 1 + LAYERS_MAX;
 const SPACE: usize = rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX));
 
 /// To a helper that has not been started yet: it finds this first on its control socket.
-pub(super) fn send(control: impl AsFd, plan: &Plan, rulesets: &Rulesets) -> io::Result<()> {
+pub(super) fn send(control: impl AsFd, plan: &HelperPlan, rulesets: &LandlockRulesets) -> io::Result<()> {
     let text = memory(plan, MemfdFlags::CLOEXEC)?;
     let descriptors: Vec<BorrowedFd<'_>> = [text.as_fd()].into_iter().chain(rulesets.descriptors()).collect();
     let mut space = [MaybeUninit::uninit(); SPACE];
@@ -36,7 +36,7 @@ pub(super) fn send(control: impl AsFd, plan: &Plan, rulesets: &Rulesets) -> io::
     Ok(())
 }
 
-pub(super) fn receive(control: BorrowedFd<'_>) -> io::Result<Plan> {
+pub(super) fn receive(control: BorrowedFd<'_>) -> io::Result<HelperPlan> {
     let mut space = [MaybeUninit::uninit(); SPACE];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     recvmsg(control, &mut [IoSliceMut::new(&mut [0; 1])], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
@@ -44,19 +44,19 @@ pub(super) fn receive(control: BorrowedFd<'_>) -> io::Result<Plan> {
         RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),
         _ => Vec::new(),
     });
-    let mut plan: Plan = read(descriptors.next().ok_or(io::ErrorKind::InvalidInput)?)?;
-    plan.confinement.rulesets = Rulesets::received(descriptors.collect());
+    let mut plan: HelperPlan = read(descriptors.next().ok_or(io::ErrorKind::InvalidInput)?)?;
+    plan.confinement.rulesets = LandlockRulesets::received(descriptors.collect());
     Ok(plan)
 }
 
 /// For the helper inside of name spaces, through the program that builds them: how it finds it.
-pub(super) fn inherited(confinement: &Confinement) -> io::Result<OsString> {
+pub(super) fn inherited(confinement: &ProcessConfinement) -> io::Result<OsString> {
     let text = memory(confinement, MemfdFlags::empty())?;
     // Left open for whoever inherits it.
     Ok(OwnedFd::from(text).into_raw_fd().to_string().into())
 }
 
-pub(super) fn inherit(number: &OsStr) -> io::Result<Confinement> {
+pub(super) fn inherit(number: &OsStr) -> io::Result<ProcessConfinement> {
     let number: RawFd =
         number.to_str().and_then(|number| number.parse().ok()).ok_or(io::ErrorKind::InvalidInput)?;
     if number < 3 {

@@ -17,14 +17,14 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitStatus};
 
 use super::handover;
-use super::keep::Keep;
-use super::tree::{self, Children};
-use crate::confinement::Confinement;
-use crate::sandbox::aside::Aside;
+use super::keep::KeptBytes;
+use super::tree::{self, ChildWait};
+use crate::confinement::ProcessConfinement;
+use crate::sandbox::aside::SetAside;
 use crate::sandbox::bubblewrap::{self, CONFINE};
-use crate::sandbox::fence::{Here, NOT_CONFINED};
+use crate::sandbox::fence::{NOT_CONFINED, SandboxWorkspace};
 
-use super::{CANCEL, Counts, End, Header, LOST, Plan, Stop, Streams};
+use super::{CANCEL, CommandEnd, CommandStop, HelperPlan, LOST, ReportHeader, StreamCounts, StreamMode};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
@@ -55,23 +55,24 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let begun = Instant::now();
     let signals = child_signals()?;
     let (streams, started) = start(&plan, program, arguments.collect());
-    let Started { child, aside } = match started {
+    let StartedChild { child, aside } = match started {
         Ok(started) => started,
-        Err(end) => return report(Header { end, ..Header::default() }, streams),
+        Err(end) => return report(ReportHeader { end, ..ReportHeader::default() }, streams),
     };
-    let mut watch = Watch { plan: &plan, child, signals, streams, end: None, children: Children::Some };
+    let mut watch =
+        HelperWatch { plan: &plan, child, signals, streams, end: None, children: ChildWait::Some };
     let why = watch.until_over(begun);
     // Also when watching failed: whatever happens, nothing is left behind.
     let ended = watch.end_all();
     // Nothing of the command runs any more, and this happens also if nobody waits for it.
     let set_aside = aside.map(|aside| aside.undo()).unwrap_or_default();
     let why = why?;
-    let header = Header {
-        end: watch.end.unwrap_or(End::Unknown),
+    let header = ReportHeader {
+        end: watch.end.unwrap_or(CommandEnd::Unknown),
         stop: match why {
-            Why::Ended => None,
-            Why::Stopped(stop) => Some(stop),
-            Why::Abandoned => return Ok(()),
+            WakeReason::Ended => None,
+            WakeReason::Stopped(stop) => Some(stop),
+            WakeReason::Abandoned => return Ok(()),
         },
         duration_ms: begun.elapsed().as_millis() as u64,
         stopped: ended.found.iter().filter(|process| process.pid != child.as_raw_nonzero().get()).count()
@@ -79,7 +80,7 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         survivors: ended.survivors,
         set_aside,
         helper_peak_kb: peak_kb(),
-        ..Header::default()
+        ..ReportHeader::default()
     };
     report(header, watch.streams)
 }
@@ -120,46 +121,51 @@ fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-struct Started {
+struct StartedChild {
     child: Pid,
     /// Renamed files to restore when the command has ended.
-    aside: Option<Aside>,
+    aside: Option<SetAside>,
 }
 
-fn start(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> (Vec<Stream>, Result<Started, End>) {
+fn start(
+    plan: &HelperPlan,
+    program: OsString,
+    arguments: Vec<OsString>,
+) -> (Vec<CapturedStream>, Result<StartedChild, CommandEnd>) {
     let mut streams = Vec::new();
-    let started =
-        command(plan, program, arguments).map_err(|why| End::Refused { why }).and_then(|(command, aside)| {
+    let started = command(plan, program, arguments).map_err(|why| CommandEnd::Refused { why }).and_then(
+        |(command, aside)| {
             let child = spawn(plan, command, &mut streams).map_err(not_started)?;
-            Ok(Started { child, aside })
-        });
+            Ok(StartedChild { child, aside })
+        },
+    );
     (streams, started)
 }
 
-fn not_started(error: io::Error) -> End {
+fn not_started(error: io::Error) -> CommandEnd {
     match error.raw_os_error() {
-        Some(NOT_CONFINED) => End::Refused { why: "the kernel did not accept the sandbox".to_owned() },
-        errno => End::NotStarted { errno: errno.unwrap_or(0) },
+        Some(NOT_CONFINED) => CommandEnd::Refused { why: "the kernel did not accept the sandbox".to_owned() },
+        errno => CommandEnd::NotStarted { errno: errno.unwrap_or(0) },
     }
 }
 
 /// Builds the process to start: the confined command, or bubblewrap with this program inside.
 fn command(
-    plan: &Plan,
+    plan: &HelperPlan,
     program: OsString,
     arguments: Vec<OsString>,
-) -> Result<(Command, Option<Aside>), String> {
+) -> Result<(Command, Option<SetAside>), String> {
     let confinement = &plan.confinement;
     if let Some(walls) = &confinement.walls
         && let Some(bubblewrap) = &walls.bubblewrap
     {
         let helper = std::fs::read_link("/proc/self/exe").map_err(|cause| cause.to_string())?;
-        let here = Here::current()?;
+        let here = SandboxWorkspace::current()?;
         let (view, inside) = bubblewrap::arguments(confinement, walls, &here, &helper)?;
         let inside = handover::inherited(&inside).map_err(|cause| cause.to_string())?;
         let mut command = Command::new(bubblewrap);
         command.args(view).arg(inside).arg(program).args(arguments);
-        return Ok((command, Aside::of(walls, here)));
+        return Ok((command, SetAside::of(walls, here)));
     }
     let mut command = Command::new(program);
     command.args(arguments);
@@ -167,7 +173,7 @@ fn command(
     Ok((command, None))
 }
 
-fn hold(command: &mut Command, confinement: &Confinement) -> Result<(), String> {
+fn hold(command: &mut Command, confinement: &ProcessConfinement) -> Result<(), String> {
     let fence = confinement.fence()?;
     // SAFETY: it makes only async-signal-safe system calls and allocates nothing.
     unsafe {
@@ -186,32 +192,32 @@ fn confine(mut arguments: impl Iterator<Item = OsString>) -> String {
         return format!("refused: {why}. The command was not run");
     }
     match not_started(command.exec()) {
-        End::Refused { why } => format!("refused: {why}. The command was not run"),
-        End::NotStarted { errno } => {
+        CommandEnd::Refused { why } => format!("refused: {why}. The command was not run"),
+        CommandEnd::NotStarted { errno } => {
             format!("the command could not be started: {}", io::Error::from_raw_os_error(errno))
         }
-        End::Exited { .. } | End::Signalled { .. } | End::Unknown => {
+        CommandEnd::Exited { .. } | CommandEnd::Signalled { .. } | CommandEnd::Unknown => {
             "the command could not be started".to_owned()
         }
     }
 }
 
-fn spawn(plan: &Plan, mut command: Command, streams: &mut Vec<Stream>) -> io::Result<Pid> {
+fn spawn(plan: &HelperPlan, mut command: Command, streams: &mut Vec<CapturedStream>) -> io::Result<Pid> {
     // SAFETY: the runtime starts us with this descriptor open, and this is its only owner.
     let stdin = unsafe { OwnedFd::from_raw_fd(COMMAND_STDIN) };
     let mut kept = || {
         let (reader, writer) = io::pipe()?;
-        streams.push(Stream::new(reader.into(), plan)?);
+        streams.push(CapturedStream::new(reader.into(), plan)?);
         io::Result::Ok(OwnedFd::from(writer))
     };
     let (out, err) = match plan.streams {
-        Streams::Merged => {
+        StreamMode::Merged => {
             let writer = kept()?;
             (writer.try_clone()?, writer)
         }
-        Streams::Separate => (kept()?, kept()?),
+        StreamMode::Separate => (kept()?, kept()?),
         // SAFETY: as above.
-        Streams::Attached => (unsafe { OwnedFd::from_raw_fd(COMMAND_STDOUT) }, kept()?),
+        StreamMode::Attached => (unsafe { OwnedFd::from_raw_fd(COMMAND_STDOUT) }, kept()?),
     };
     command.stdin(Stdio::from(stdin)).stdout(out).stderr(err).process_group(0);
     // SAFETY: it makes only async-signal-safe system calls and allocates nothing.
@@ -246,17 +252,17 @@ fn default_signals() {
     }
 }
 
-struct Stream {
+struct CapturedStream {
     /// `None` after its end.
     pipe: Option<File>,
-    kept: Keep,
+    kept: KeptBytes,
     last_byte: Instant,
 }
 
-impl Stream {
-    fn new(pipe: OwnedFd, plan: &Plan) -> io::Result<Self> {
+impl CapturedStream {
+    fn new(pipe: OwnedFd, plan: &HelperPlan) -> io::Result<Self> {
         fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
-        let kept = Keep::new(plan.head_max, plan.tail_max);
+        let kept = KeptBytes::new(plan.head_max, plan.tail_max);
         Ok(Self { pipe: Some(File::from(pipe)), kept, last_byte: Instant::now() })
     }
 
@@ -279,21 +285,21 @@ impl Stream {
     }
 }
 
-enum Why {
+enum WakeReason {
     Ended,
-    Stopped(Stop),
+    Stopped(CommandStop),
     /// The runtime is gone.
     Abandoned,
 }
 
-enum Stage {
+enum HelperStage {
     Running {
         until: Instant,
     },
     /// The command was asked to end.
     Ending {
         until: Instant,
-        stop: Stop,
+        stop: CommandStop,
     },
     /// The command ended; what it started may still be writing.
     Draining {
@@ -302,7 +308,7 @@ enum Stage {
 }
 
 #[derive(PartialEq, Eq)]
-enum Control {
+enum ControlSignal {
     Quiet,
     /// The lease is still held.
     Beat,
@@ -312,18 +318,18 @@ enum Control {
     Gone,
 }
 
-struct Watch<'a> {
-    plan: &'a Plan,
+struct HelperWatch<'a> {
+    plan: &'a HelperPlan,
     child: Pid,
     signals: OwnedFd,
-    streams: Vec<Stream>,
-    end: Option<End>,
-    children: Children,
+    streams: Vec<CapturedStream>,
+    end: Option<CommandEnd>,
+    children: ChildWait,
 }
 
-impl Watch<'_> {
-    fn until_over(&mut self, begun: Instant) -> io::Result<Why> {
-        let mut stage = Stage::Running { until: begun + Duration::from_millis(self.plan.timeout_ms) };
+impl HelperWatch<'_> {
+    fn until_over(&mut self, begun: Instant) -> io::Result<WakeReason> {
+        let mut stage = HelperStage::Running { until: begun + Duration::from_millis(self.plan.timeout_ms) };
         let patience = self.plan.patience_ms.map(Duration::from_millis);
         let mut heard = begun;
         loop {
@@ -332,33 +338,39 @@ impl Watch<'_> {
             let control = self.wait(lost_at.map_or(wake_at, |lost_at| lost_at.min(wake_at)))?;
             let now = Instant::now();
             match control {
-                Control::Gone => return Ok(Why::Abandoned),
+                ControlSignal::Gone => return Ok(WakeReason::Abandoned),
                 // No time for it to clean up: that would be to write.
-                Control::Lost => return Ok(Why::Stopped(Stop::Lost)),
-                Control::Beat => heard = now,
-                Control::Quiet | Control::Stop if lost_at.is_some_and(|lost_at| now >= lost_at) => {
-                    return Ok(Why::Stopped(Stop::Lost));
+                ControlSignal::Lost => return Ok(WakeReason::Stopped(CommandStop::Lost)),
+                ControlSignal::Beat => heard = now,
+                ControlSignal::Quiet | ControlSignal::Stop
+                    if lost_at.is_some_and(|lost_at| now >= lost_at) =>
+                {
+                    return Ok(WakeReason::Stopped(CommandStop::Lost));
                 }
-                Control::Quiet | Control::Stop => {}
+                ControlSignal::Quiet | ControlSignal::Stop => {}
             }
             stage = match stage {
-                Stage::Running { .. } if self.end.is_some() => {
-                    Stage::Draining { until: now + Duration::from_millis(self.plan.drain_ms) }
+                HelperStage::Running { .. } if self.end.is_some() => {
+                    HelperStage::Draining { until: now + Duration::from_millis(self.plan.drain_ms) }
                 }
-                Stage::Running { .. } if control == Control::Stop => self.ask_to_end(Stop::Cancelled),
-                Stage::Running { until } if now >= until => self.ask_to_end(Stop::TimedOut),
-                Stage::Ending { until, stop } if self.end.is_some() || now >= until => {
-                    return Ok(Why::Stopped(stop));
+                HelperStage::Running { .. } if control == ControlSignal::Stop => {
+                    self.ask_to_end(CommandStop::Cancelled)
                 }
-                Stage::Draining { .. } if control == Control::Stop || self.is_drained(now, &stage) => {
-                    return Ok(Why::Ended);
+                HelperStage::Running { until } if now >= until => self.ask_to_end(CommandStop::TimedOut),
+                HelperStage::Ending { until, stop } if self.end.is_some() || now >= until => {
+                    return Ok(WakeReason::Stopped(stop));
+                }
+                HelperStage::Draining { .. }
+                    if control == ControlSignal::Stop || self.is_drained(now, &stage) =>
+                {
+                    return Ok(WakeReason::Ended);
                 }
                 stage => stage,
             };
         }
     }
 
-    fn ask_to_end(&self, stop: Stop) -> Stage {
+    fn ask_to_end(&self, stop: CommandStop) -> HelperStage {
         if self.plan.confinement.is_wrapped() {
             // What built the name spaces would end at once, and take the command with it.
             for process in tree::below(&tree::processes(), self.child.as_raw_nonzero().get(), 2) {
@@ -368,17 +380,17 @@ impl Watch<'_> {
             // The group may be gone already; then the next look at the children says so.
             let _ = rustix::process::kill_process_group(self.child, Signal::TERM);
         }
-        Stage::Ending { until: Instant::now() + Duration::from_millis(self.plan.grace_ms), stop }
+        HelperStage::Ending { until: Instant::now() + Duration::from_millis(self.plan.grace_ms), stop }
     }
 
     fn quiet_since(&self) -> Option<Instant> {
         self.streams.iter().filter(|stream| stream.pipe.is_some()).map(|stream| stream.last_byte).max()
     }
 
-    fn wake_at(&self, stage: &Stage) -> Instant {
+    fn wake_at(&self, stage: &HelperStage) -> Instant {
         match stage {
-            Stage::Running { until } | Stage::Ending { until, .. } => *until,
-            Stage::Draining { until } => match self.quiet_since() {
+            HelperStage::Running { until } | HelperStage::Ending { until, .. } => *until,
+            HelperStage::Draining { until } => match self.quiet_since() {
                 Some(since) => (*until).min(since.max(*until - self.drain()) + self.quiet()),
                 None => Instant::now(),
             },
@@ -386,8 +398,8 @@ impl Watch<'_> {
     }
 
     /// Everyone closed the pipe, nobody is left to write to it, or whoever holds it has nothing to say.
-    fn is_drained(&self, now: Instant, stage: &Stage) -> bool {
-        self.quiet_since().is_none() || self.children == Children::None || now >= self.wake_at(stage)
+    fn is_drained(&self, now: Instant, stage: &HelperStage) -> bool {
+        self.quiet_since().is_none() || self.children == ChildWait::None || now >= self.wake_at(stage)
     }
 
     fn drain(&self) -> Duration {
@@ -399,7 +411,7 @@ impl Watch<'_> {
     }
 
     /// Waits for something to happen, at most until `deadline`, and takes it in.
-    fn wait(&mut self, deadline: Instant) -> io::Result<Control> {
+    fn wait(&mut self, deadline: Instant) -> io::Result<ControlSignal> {
         let control = control();
         let mut watched = vec![control, self.signals.as_fd()];
         watched
@@ -411,7 +423,7 @@ impl Watch<'_> {
         if ready[1] {
             self.reap();
         }
-        if ready[0] { read_control(control) } else { Ok(Control::Quiet) }
+        if ready[0] { read_control(control) } else { Ok(ControlSignal::Quiet) }
     }
 
     fn reap(&mut self) {
@@ -426,9 +438,9 @@ impl Watch<'_> {
         });
     }
 
-    fn reap_by(&mut self, deadline: Instant) -> Children {
+    fn reap_by(&mut self, deadline: Instant) -> ChildWait {
         self.reap();
-        while self.children == Children::Some && Instant::now() < deadline {
+        while self.children == ChildWait::Some && Instant::now() < deadline {
             // Failing to wait makes this a busy wait until the deadline, no more.
             let _ = poll(&[self.signals.as_fd()], deadline);
             self.reap();
@@ -436,14 +448,14 @@ impl Watch<'_> {
         self.children
     }
 
-    fn end_all(&mut self) -> tree::Ended {
+    fn end_all(&mut self) -> tree::EndedTree {
         let me = rustix::process::getpid().as_raw_nonzero().get();
         self.reap();
         let scan = || tree::descendants(&tree::processes(), &[me]);
-        let ended = if self.children == Children::None {
-            tree::Ended::default()
+        let ended = if self.children == ChildWait::None {
+            tree::EndedTree::default()
         } else {
-            tree::end(scan, || self.reap_by(Instant::now() + REAP_TIME) == Children::None)
+            tree::end(scan, || self.reap_by(Instant::now() + REAP_TIME) == ChildWait::None)
         };
         for stream in &mut self.streams {
             // The writers are dead, so what is left is at most a pipe full; the bound is for a writer out of reach.
@@ -456,23 +468,23 @@ impl Watch<'_> {
     }
 }
 
-fn end_of(status: WaitStatus) -> End {
+fn end_of(status: WaitStatus) -> CommandEnd {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => End::Exited { code },
-        (None, Some(signal)) => End::Signalled { signal },
-        (None, None) => End::Unknown,
+        (Some(code), _) => CommandEnd::Exited { code },
+        (None, Some(signal)) => CommandEnd::Signalled { signal },
+        (None, None) => CommandEnd::Unknown,
     }
 }
 
-fn read_control(control: BorrowedFd<'_>) -> io::Result<Control> {
+fn read_control(control: BorrowedFd<'_>) -> io::Result<ControlSignal> {
     let mut heard = [0u8; 16];
     match rustix::io::read(control, &mut heard) {
-        Ok(0) => Ok(Control::Gone),
-        Ok(n) if heard[..n].contains(&LOST[0]) => Ok(Control::Lost),
-        Ok(n) if heard[..n].contains(&CANCEL[0]) => Ok(Control::Stop),
-        Ok(_) => Ok(Control::Beat),
-        Err(rustix::io::Errno::INTR) => Ok(Control::Quiet),
-        Err(_) => Ok(Control::Gone),
+        Ok(0) => Ok(ControlSignal::Gone),
+        Ok(n) if heard[..n].contains(&LOST[0]) => Ok(ControlSignal::Lost),
+        Ok(n) if heard[..n].contains(&CANCEL[0]) => Ok(ControlSignal::Stop),
+        Ok(_) => Ok(ControlSignal::Beat),
+        Err(rustix::io::Errno::INTR) => Ok(ControlSignal::Quiet),
+        Err(_) => Ok(ControlSignal::Gone),
     }
 }
 
@@ -493,13 +505,13 @@ fn poll(watched: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<bool>> 
     Ok(entries.iter().map(|entry| entry.revents != 0).collect())
 }
 
-fn report(mut header: Header, streams: Vec<Stream>) -> io::Result<()> {
+fn report(mut header: ReportHeader, streams: Vec<CapturedStream>) -> io::Result<()> {
     let mut body = Vec::new();
     let mut counts = Vec::new();
     for stream in streams {
         let total = stream.kept.total();
         let (head, tail) = stream.kept.into_parts();
-        counts.push(Counts { total, head: head.len(), tail: tail.len() });
+        counts.push(StreamCounts { total, head: head.len(), tail: tail.len() });
         body.extend(head);
         body.extend(tail);
     }

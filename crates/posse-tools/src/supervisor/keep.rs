@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-pub(super) struct Keep {
+pub(super) struct KeptBytes {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     head_max: usize,
@@ -10,7 +10,7 @@ pub(super) struct Keep {
     total: u64,
 }
 
-impl Keep {
+impl KeptBytes {
     /// Creates a buffer that keeps the head and the tail of a stream.
     pub fn new(head_max: usize, tail_max: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), head_max, tail_max, total: 0 }
@@ -49,7 +49,7 @@ mod tests {
             chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 0..20),
             head_max in 0usize..40, tail_max in 0usize..40,
         ) {
-            let mut keep = Keep::new(head_max, tail_max);
+            let mut keep = KeptBytes::new(head_max, tail_max);
             for chunk in &chunks {
                 keep.push(chunk);
             }

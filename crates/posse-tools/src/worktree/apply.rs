@@ -11,9 +11,9 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
-use super::{Changed, Kind, Side, Worktree, failed, inside, remove};
+use super::{ChangeSide, ChangedFile, ChangedKind, GitWorktree, failed, inside, remove};
 use crate::protected::FileProtection;
-use crate::replace::{Content, Target};
+use crate::replace::{FileTarget, PatchContent};
 use crate::workspace::Workspace;
 
 /// So many conflicts are named.
@@ -21,7 +21,7 @@ const NAMED: usize = 20;
 
 /// Result of applying a worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedChanges {
     /// Put in place as the task left them.
     pub written: Vec<String>,
     /// Put in place with what was changed there meanwhile.
@@ -31,12 +31,12 @@ pub struct Applied {
 }
 
 /// Planned action for one file.
-enum Plan {
+enum FilePlan {
     Same,
-    Write { expected: Option<Content>, wanted: Option<Content>, merged: bool },
+    Write { expected: Option<PatchContent>, wanted: Option<PatchContent>, merged: bool },
 }
 
-impl Worktree {
+impl GitWorktree {
     /// The files that applying would change, relative to the work tree that the copy was made of.
     pub fn changed_files(&self) -> Result<Vec<PathBuf>> {
         Ok(self.changed(&self.tree_now()?)?.into_iter().map(|changed| changed.path).collect())
@@ -44,7 +44,7 @@ impl Worktree {
 
     /// Merges the changes into the origin, then removes the copy; the patch stays. With a protection, no protected file is
     /// changed.
-    pub fn apply(mut self, protection: Option<&FileProtection>) -> Result<Applied> {
+    pub fn apply(mut self, protection: Option<&FileProtection>) -> Result<AppliedChanges> {
         self.keep()?;
         let changed = self.changed(&self.tree_now()?)?;
         if let Some(protection) = protection {
@@ -63,7 +63,7 @@ impl Worktree {
         if !conflicts.is_empty() {
             return Err(self.conflict(&conflicts));
         }
-        let mut applied = Applied::default();
+        let mut applied = AppliedChanges::default();
         for (path, plan) in plans {
             self.perform(&workspace, path, plan, &mut applied)?;
         }
@@ -90,27 +90,27 @@ impl Worktree {
     fn plan(
         &self,
         workspace: &Workspace,
-        changed: &Changed,
+        changed: &ChangedFile,
         objects: &HashMap<String, Vec<u8>>,
-    ) -> Result<Result<Plan, String>> {
-        let side = |side: &Option<Side>| -> Result<Option<Content>, String> {
+    ) -> Result<Result<FilePlan, String>> {
+        let side = |side: &Option<ChangeSide>| -> Result<Option<PatchContent>, String> {
             side.as_ref().map(|side| content(side, objects)).transpose()
         };
         let sides = side(&changed.before).and_then(|before| Ok((before, side(&changed.after)?)));
-        let current = Content::read(workspace, &changed.path);
+        let current = PatchContent::read(workspace, &changed.path);
         let ((before, after), current) = match sides.and_then(|sides| Ok((sides, current?))) {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
         if current == after {
-            return Ok(Ok(Plan::Same));
+            return Ok(Ok(FilePlan::Same));
         }
         if current == before {
-            return Ok(Ok(Plan::Write { expected: current, wanted: after, merged: false }));
+            return Ok(Ok(FilePlan::Write { expected: current, wanted: after, merged: false }));
         }
         let (
-            Some(Content::File { bytes: mine, program }),
-            Some(Content::File { bytes: theirs, program: wanted }),
+            Some(PatchContent::File { bytes: mine, program }),
+            Some(PatchContent::File { bytes: theirs, program: wanted }),
         ) = (&current, &after)
         else {
             return Ok(Err(match (&current, &after) {
@@ -120,14 +120,14 @@ impl Worktree {
             }));
         };
         let (was, was_program) = match &before {
-            Some(Content::File { bytes, program }) => (bytes.as_slice(), *program),
+            Some(PatchContent::File { bytes, program }) => (bytes.as_slice(), *program),
             _ => (&[][..], *program),
         };
         // Whoever changed it is followed.
         let program = if *program == was_program { *wanted } else { *program };
-        Ok(self.merge(mine, was, theirs)?.map(|bytes| Plan::Write {
+        Ok(self.merge(mine, was, theirs)?.map(|bytes| FilePlan::Write {
             expected: current.clone(),
-            wanted: Some(Content::File { bytes, program }),
+            wanted: Some(PatchContent::File { bytes, program }),
             merged: true,
         }))
     }
@@ -149,12 +149,18 @@ impl Worktree {
         })
     }
 
-    fn perform(&self, workspace: &Workspace, path: &Path, plan: Plan, applied: &mut Applied) -> Result<()> {
+    fn perform(
+        &self,
+        workspace: &Workspace,
+        path: &Path,
+        plan: FilePlan,
+        applied: &mut AppliedChanges,
+    ) -> Result<()> {
         let name = shown(path);
         match plan {
-            Plan::Same => applied.same.push(name),
-            Plan::Write { expected, wanted, merged } => {
-                let put = Target::put(workspace, path, expected.as_ref(), wanted.as_ref());
+            FilePlan::Same => applied.same.push(name),
+            FilePlan::Write { expected, wanted, merged } => {
+                let put = FileTarget::put(workspace, path, expected.as_ref(), wanted.as_ref());
                 put.map_err(|why| {
                     let done = applied.written.len() + applied.merged.len();
                     Error::new(ErrorCode::Io, localized!("apply-broke-off", why, done))
@@ -167,10 +173,12 @@ impl Worktree {
     }
 
     /// The contents of all sides, by their names.
-    fn objects(&self, changed: &[Changed]) -> Result<HashMap<String, Vec<u8>>> {
+    fn objects(&self, changed: &[ChangedFile]) -> Result<HashMap<String, Vec<u8>>> {
         let sides = changed.iter().flat_map(|changed| changed.before.iter().chain(&changed.after));
-        let mut names: Vec<&str> =
-            sides.filter(|side| side.kind != Kind::Repository).map(|side| side.object.as_str()).collect();
+        let mut names: Vec<&str> = sides
+            .filter(|side| side.kind != ChangedKind::Repository)
+            .map(|side| side.object.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         let list = names.iter().flat_map(|name| [name.as_bytes(), b"\n"].concat()).collect();
@@ -190,17 +198,17 @@ impl Worktree {
     }
 }
 
-fn content(side: &Side, objects: &HashMap<String, Vec<u8>>) -> Result<Content, String> {
+fn content(side: &ChangeSide, objects: &HashMap<String, Vec<u8>>) -> Result<PatchContent, String> {
     let bytes = objects.get(&side.object).cloned().unwrap_or_default();
     match side.kind {
-        Kind::File => Ok(Content::File { bytes, program: false }),
-        Kind::Program => Ok(Content::File { bytes, program: true }),
-        Kind::Link => Ok(Content::Link(OsStr::from_bytes(&bytes).to_owned())),
-        Kind::Repository => Err(localized!("conflict-repository").to_string()),
+        ChangedKind::File => Ok(PatchContent::File { bytes, program: false }),
+        ChangedKind::Program => Ok(PatchContent::File { bytes, program: true }),
+        ChangedKind::Link => Ok(PatchContent::Link(OsStr::from_bytes(&bytes).to_owned())),
+        ChangedKind::Repository => Err(localized!("conflict-repository").to_string()),
     }
 }
 
-fn refuse_protected(changed: &[Changed], protection: &FileProtection) -> Result<()> {
+fn refuse_protected(changed: &[ChangedFile], protection: &FileProtection) -> Result<()> {
     let protected: Vec<String> = changed
         .iter()
         .filter(|changed| protection.find(&changed.path).is_some())

@@ -34,40 +34,40 @@ const SETTINGS: &[&str] = &[
 ];
 
 #[derive(Debug, Clone)]
-pub(crate) struct Git {
+pub(crate) struct HardenedGit {
     /// Search path for programs.
     path: OsString,
 }
 
 /// One call.
-pub(crate) struct Call<'a> {
-    git: &'a Git,
+pub(crate) struct GitCall<'a> {
+    git: &'a HardenedGit,
     directory: &'a Path,
     arguments: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
     input: Vec<u8>,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct GitAnswer {
     pub code: i32,
     pub output: Vec<u8>,
     pub errors: String,
 }
 
-impl Git {
+impl HardenedGit {
     /// Creates a git that searches programs in `path`.
     pub fn new(path: OsString) -> Self {
         Self { path }
     }
 
     /// Prepares a call in a directory.
-    pub fn call<'a>(&'a self, directory: &'a Path, arguments: &[&str]) -> Call<'a> {
+    pub fn call<'a>(&'a self, directory: &'a Path, arguments: &[&str]) -> GitCall<'a> {
         let arguments = arguments.iter().map(OsString::from).collect();
-        Call { git: self, directory, arguments, environment: Vec::new(), input: Vec::new() }
+        GitCall { git: self, directory, arguments, environment: Vec::new(), input: Vec::new() }
     }
 }
 
-impl Call<'_> {
+impl GitCall<'_> {
     /// Sets an environment variable.
     pub fn with(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
         self.environment.push((variable, value.into()));
@@ -102,7 +102,7 @@ impl Call<'_> {
     }
 
     /// Runs git.
-    pub fn run(self) -> Result<Answer> {
+    pub fn run(self) -> Result<GitAnswer> {
         let failed = |e: std::io::Error| {
             let text = match e.kind() {
                 std::io::ErrorKind::NotFound => localized!("git-not-found"),
@@ -124,7 +124,7 @@ impl Call<'_> {
         let output = output.join().unwrap_or_default();
         let errors = String::from_utf8_lossy(&errors.join().unwrap_or_default()).into_owned();
         match code {
-            Some(code) => Ok(Answer { code, output, errors }),
+            Some(code) => Ok(GitAnswer { code, output, errors }),
             None => Err(Error::new(ErrorCode::Io, localized!("git-endless", seconds = TIME_MAX.as_secs()))),
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_repository_cannot_allow_a_protocol_that_is_a_program() {
         let dir = tempfile::tempdir().unwrap();
-        let git = Git::new(std::env::var_os("PATH").unwrap_or_default());
+        let git = HardenedGit::new(std::env::var_os("PATH").unwrap_or_default());
         let run = |arguments: &[&str]| git.call(dir.path(), arguments).run().unwrap();
         assert_eq!(run(&["init", "-q", "."]).code, 0);
         assert_eq!(run(&["config", "protocol.ext.allow", "always"]).code, 0);

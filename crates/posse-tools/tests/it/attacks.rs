@@ -10,10 +10,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use posse_tools::bash::Bash;
-use posse_tools::launch::{Environment, Launch};
-use posse_tools::sandbox::{Sandbox, Settings, Wish};
-use posse_tools::supervisor::{Directory, Supervisor};
+use posse_tools::bash::BashTool;
+use posse_tools::launch::{CommandEnvironment, ProcessLauncher};
+use posse_tools::sandbox::{Sandbox, SandboxSettings, SandboxWish};
+use posse_tools::supervisor::{Supervisor, WorkDirectory};
 use rustix::fs::{Timespec, Timestamps};
 use serde_json::json;
 
@@ -260,21 +260,21 @@ fn give_away(path: &Path, user: u32) {
 /// Calls the tool as an agent would.
 fn be_the_runtime() {
     let facts = Facts::read();
-    let wish = if facts.tier == "t1" { Wish::T1 } else { Wish::T2 };
-    let sandbox = Sandbox::new(Settings {
+    let wish = if facts.tier == "t1" { SandboxWish::T1 } else { SandboxWish::T2 };
+    let sandbox = Sandbox::new(SandboxSettings {
         wish,
         search: std::env::var_os("PATH").unwrap_or_default(),
         read: vec![facts.programs.clone()],
         temporary: std::env::temp_dir(),
-        ..Settings::default()
+        ..SandboxSettings::default()
     });
     let names = [ROLE, FACTS].map(str::to_owned).to_vec();
     // SAFETY: nothing else runs in this process that reads the environment.
     unsafe { std::env::set_var(ROLE, "attacker") };
-    let launch = Launch {
+    let launch = ProcessLauncher {
         supervisor: Supervisor { program: facts.programs.join("supervise"), args: Vec::new() },
-        directory: Directory::Path(facts.inside.clone()),
-        environment: Environment::new(std::env::vars_os(), names, vec![CANARY.to_owned()]),
+        directory: WorkDirectory::Path(facts.inside.clone()),
+        environment: CommandEnvironment::new(std::env::vars_os(), names, vec![CANARY.to_owned()]),
         sandbox,
         is_told: Default::default(),
     };
@@ -286,7 +286,7 @@ fn be_the_runtime() {
         format!("{} --exact attacks::every_attack_ends_as_the_table_says --nocapture", test.display());
     let world = World { dir: tempfile::tempdir().unwrap(), context: context("attack"), launch };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let bash = Bash::new(world.launch.clone());
+    let bash = BashTool::new(world.launch.clone());
     let output = runtime.block_on(world.call(&bash, &json!({ "command": command }).to_string()));
     let _ = writeln!(std::io::stdout(), "{}", output.text);
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use posse_core::edits::{ChangeKind, FileChange};
 use posse_runtime::ports::{ToolOutput, Verifier};
-use posse_tools::launch::Environment;
-use posse_tools::supervisor::Directory;
-use posse_tools::verify::Commands;
+use posse_tools::launch::CommandEnvironment;
+use posse_tools::supervisor::WorkDirectory;
+use posse_tools::verify::CommandVerifier;
 use serde_json::json;
 
 use crate::world::World;
@@ -28,7 +28,7 @@ async fn a_workspace_can_be_an_open_directory_that_was_renamed() {
     let mut world = World::new("renamed");
     let (old, new) = (world.path().join("old"), world.path().join("new"));
     std::fs::create_dir(&old).unwrap();
-    world.launch.directory = Directory::Open(Arc::new(OwnedFd::from(std::fs::File::open(&old).unwrap())));
+    world.launch.directory = WorkDirectory::Open(Arc::new(OwnedFd::from(std::fs::File::open(&old).unwrap())));
     std::fs::rename(&old, &new).unwrap();
     std::fs::create_dir(&old).unwrap();
     assert!(!world.bash("touch here").await.is_error);
@@ -84,7 +84,7 @@ async fn arguments_that_cannot_work_are_refused_with_a_reason() {
     assert_eq!(world.bash("touch x").await, ToolOutput::error("cancelled before the command was started"));
     assert!(!world.path().join("x").exists());
     world.context = crate::world::context("refused");
-    world.launch.directory = Directory::Path("/no/such/directory".into());
+    world.launch.directory = WorkDirectory::Path("/no/such/directory".into());
     let output = world.bash("true").await;
     assert!(output.is_error && output.text.contains("No such file or directory"), "{}", output.text);
 }
@@ -95,7 +95,7 @@ async fn without_bash_there_is_sh() {
     let sh = std::fs::canonicalize("/bin/sh").unwrap();
     std::os::unix::fs::symlink(sh, world.path().join("sh")).unwrap();
     let path = world.path().as_os_str().to_owned();
-    world.launch.environment = Environment::new([("PATH".into(), path)], vec![], vec![]);
+    world.launch.environment = CommandEnvironment::new([("PATH".into(), path)], vec![], vec![]);
     assert_eq!(world.bash("echo $0").await, ToolOutput::text("sh"));
 }
 
@@ -134,7 +134,7 @@ async fn secrets_and_descriptors_of_the_runtime_do_not_reach_a_command() {
     let environment = std::env::vars_os().chain([(canary.0.into(), canary.1.into())]);
     let environment: Vec<(OsString, OsString)> =
         environment.chain([("LC_X".into(), "passes".into())]).collect();
-    world.launch.environment = Environment::new(environment, vec![], vec![]);
+    world.launch.environment = CommandEnvironment::new(environment, vec![], vec![]);
     // The test's own environment is inherited by a careless `Command`: cargo sets this one.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     let file = std::fs::File::open("/dev/null").unwrap();
@@ -184,6 +184,6 @@ async fn a_command_that_begins_with_a_dash_is_a_command() {
     let world = World::new("dash");
     let output = world.bash("--rcfile=x || echo ran").await;
     assert!(output.text.contains("--rcfile=x: ") && output.text.ends_with("ran"), "{}", output.text);
-    let check = Commands::new(world.launch.clone()).run("-l || true", &world.context).await;
+    let check = CommandVerifier::new(world.launch.clone()).run("-l || true", &world.context).await;
     assert!(check.passed(), "{}", check.ending());
 }

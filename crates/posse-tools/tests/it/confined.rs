@@ -8,21 +8,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::ModelSettings;
-use posse_core::budget::Caps;
-use posse_core::confinement::Reach;
-use posse_core::grant::{Access, Grant, Network, Rights, Tier};
+use posse_core::budget::BudgetCaps;
+use posse_core::confinement::NetworkReach;
+use posse_core::grant::{AccessLevel, Grant, NetworkGrant, Rights, SandboxTier};
 use posse_core::limits::Limits;
-use posse_runtime::budget::Account;
-use posse_runtime::driver::{Nesting, Stop};
+use posse_runtime::budget::TaskAccount;
+use posse_runtime::driver::{NestedRuns, StopTokens};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
-use posse_tools::confinement::{Confinement, ProcessLimits, Top};
+use posse_tools::confinement::{ProcessConfinement, ProcessLimits, WorkspaceTop};
 use posse_tools::protected::{FileProtection, names};
-use posse_tools::sandbox::{Sandbox, Settings, Wish};
-use posse_tools::supervisor::{Directory, Job, Streams};
-use posse_tools::verify::Commands;
+use posse_tools::sandbox::{Sandbox, SandboxSettings, SandboxWish};
+use posse_tools::supervisor::{CommandJob, StreamMode, WorkDirectory};
+use posse_tools::verify::CommandVerifier;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -31,32 +31,32 @@ use crate::support::{Place, task_with, task_without};
 use crate::world::World;
 
 /// The tiers that can be built here.
-fn tiers() -> Vec<Wish> {
-    let mut tiers = vec![Wish::T1];
+fn tiers() -> Vec<SandboxWish> {
+    let mut tiers = vec![SandboxWish::T1];
     if has_bubblewrap() {
-        tiers.push(Wish::T2);
+        tiers.push(SandboxWish::T2);
     } else {
         eprintln!("bubblewrap is not installed: tier t2 is not tested");
     }
     tiers
 }
 
-fn settings(wish: Wish) -> Settings {
-    Settings {
+fn settings(wish: SandboxWish) -> SandboxSettings {
+    SandboxSettings {
         wish,
-        network: Reach::Full,
+        network: NetworkReach::Full,
         search: std::env::var_os("PATH").unwrap_or_default(),
         temporary: std::env::temp_dir(),
-        ..Settings::default()
+        ..SandboxSettings::default()
     }
 }
 
 /// A workspace in which a task of this grant works.
-fn world(name: &str, settings: Settings, grant: &Grant) -> World {
+fn world(name: &str, settings: SandboxSettings, grant: &Grant) -> World {
     let mut world = World::new(name);
     world.launch.sandbox = Sandbox::new(settings);
     world.context.grant = Arc::new(grant.clone());
-    world.context.nesting = Some(Arc::new(Nesting {
+    world.context.nesting = Some(Arc::new(NestedRuns {
         grant: Arc::new(grant.clone()),
         limits: Limits::default(),
         settings: ModelSettings::default(),
@@ -64,8 +64,8 @@ fn world(name: &str, settings: Settings, grant: &Grant) -> World {
         tools: Toolbox::default(),
         store: Arc::new(MemoryStore::new()),
         observers: Observers::default(),
-        budget: Arc::new(Account::root(Caps::default())),
-        stop: Stop::default(),
+        budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
+        stop: StopTokens::default(),
         holders: Default::default(),
     }));
     world
@@ -114,7 +114,7 @@ async fn a_command_writes_only_where_its_task_may() {
             // What is not there yet is made, so that it can be written to.
             (vec![writing(&["out/**"])], vec!["out/new"]),
             (vec![writing(&[])], vec![]),
-            (vec![Rights { access: Access::ReadOnly, ..Rights::default() }], vec![]),
+            (vec![Rights { access: AccessLevel::ReadOnly, ..Rights::default() }], vec![]),
             (vec![writing(&["../**", "/**", "docs/../src/**"])], vec![]),
         ] {
             let grant = rights.iter().fold(all(), |grant, rights| grant.narrow(rights));
@@ -300,7 +300,8 @@ async fn what_the_operator_opens_by_name_is_written_by_tools_and_by_commands() {
     for wish in tiers() {
         let opened = ["AGENTS.md", ".github/workflows"].map(str::to_owned);
         let protection = FileProtection::without(&opened).unwrap();
-        let world = world("opened", Settings { protection: protection.clone(), ..settings(wish) }, &all());
+        let world =
+            world("opened", SandboxSettings { protection: protection.clone(), ..settings(wish) }, &all());
         let files = ["AGENTS.md", ".github/workflows/ci.yml", ".github/actions/a.yml", "CLAUDE.md"];
         put(world.path(), &files);
         assert_eq!(written(&world, &files).await, set(&files[..2]), "{wish:?}");
@@ -372,10 +373,11 @@ async fn protected_files_further_down_are_held_if_they_are_there_and_reported_if
 #[tokio::test]
 async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
     for wish in tiers() {
-        let open = Settings { top: Top::Open, ..settings(wish) };
+        let open = SandboxSettings { top: WorkspaceTop::Open, ..settings(wish) };
         let world = world("top", open, &all());
         put(world.path(), &[".git/config", ".git/hooks/x", "src/.env", ".env", "README.md"]);
-        let expected = if wish == Wish::T2 { vec!["new", "README.md", "src/a"] } else { vec!["README.md"] };
+        let expected =
+            if wish == SandboxWish::T2 { vec!["new", "README.md", "src/a"] } else { vec!["README.md"] };
         let paths =
             ["new", "README.md", "src/a", ".git/config", ".git/hooks/x", ".git/new", ".env", "src/.env"];
         assert_eq!(written(&world, &paths).await, set(&expected), "{wish:?}");
@@ -385,7 +387,7 @@ async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
             assert_eq!(std::fs::read_to_string(world.path().join(kept)).unwrap(), "old\n", "{wish:?} {kept}");
         }
         assert!(!world.path().join(".mcp.json").exists(), "{wish:?}");
-        if wish == Wish::T2 {
+        if wish == SandboxWish::T2 {
             let aside = "got other names: .mcp.json.set-aside.";
             assert!(output.text.contains(aside) && !output.text.contains("appeared"), "{}", output.text);
         }
@@ -395,11 +397,13 @@ async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
 // G20 S01 Seen to fail on tier T2 with mounts over links (no command could be run), and with a top that stays open beside one.
 #[tokio::test]
 async fn a_protected_name_that_is_a_link_is_neither_followed_nor_replaced() {
-    for (wish, top) in tiers().into_iter().flat_map(|wish| [(wish, Top::Closed), (wish, Top::Open)]) {
+    for (wish, top) in
+        tiers().into_iter().flat_map(|wish| [(wish, WorkspaceTop::Closed), (wish, WorkspaceTop::Open)])
+    {
         let outside = tempfile::tempdir().unwrap();
         let secret = outside.path().join("secret");
         std::fs::write(&secret, "canary").unwrap();
-        let world = world("links", Settings { top, ..settings(wish) }, &all());
+        let world = world("links", SandboxSettings { top, ..settings(wish) }, &all());
         put(world.path(), &["src/a", "app/b"]);
         let links =
             [(".env", secret.as_path()), ("app/.vscode", outside.path()), (".env.local", Path::new("src/a"))];
@@ -422,10 +426,11 @@ async fn a_protected_name_that_is_a_link_is_neither_followed_nor_replaced() {
 // G20 Seen to fail without `undo`, and with it only where somebody waits for the report.
 #[tokio::test]
 async fn what_is_protected_and_made_at_an_open_top_is_taken_away_when_the_command_ends() {
-    if !tiers().contains(&Wish::T2) {
+    if !tiers().contains(&SandboxWish::T2) {
         return;
     }
-    let world = world("made", Settings { top: Top::Open, ..settings(Wish::T2) }, &all());
+    let world =
+        world("made", SandboxSettings { top: WorkspaceTop::Open, ..settings(SandboxWish::T2) }, &all());
     put(world.path(), &["src/a.rs", "README.md"]);
     let place = Place { outside: tempfile::tempdir().unwrap(), root: world.path().to_owned() };
     let script: String = PROTECTED.iter().map(|path| assault(path)).collect();
@@ -465,9 +470,9 @@ async fn what_is_protected_and_made_at_an_open_top_is_taken_away_when_the_comman
 #[test]
 fn a_kernel_without_landlock_refuses_every_command() {
     let refused = |calls: &[libc::c_long], what: &str| {
-        let world = world("masked", settings(Wish::T1), &all());
+        let world = world("masked", settings(SandboxWish::T1), &all());
         // Found out before it is masked, as in a process that loses it later.
-        assert_eq!(world.launch.sandbox.tier(), Ok(Tier::Kernel));
+        assert_eq!(world.launch.sandbox.tier(), Ok(SandboxTier::Kernel));
         let run = || {
             crate::escape::deny_in_this_thread(calls);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -489,24 +494,24 @@ fn a_kernel_without_landlock_refuses_every_command() {
 #[tokio::test]
 async fn a_tier_that_is_not_there_is_refused_and_never_replaced_by_a_lower_one() {
     let empty = tempfile::tempdir().unwrap();
-    let without = Settings { search: empty.path().into(), ..settings(Wish::T2) };
+    let without = SandboxSettings { search: empty.path().into(), ..settings(SandboxWish::T2) };
     for (settings, grant) in [
         (without.clone(), all()),
         // The operator has turned it off since; the task was given more.
         (
-            Settings { wish: Wish::Off, ..without.clone() },
-            all().keep(&Rights { sandbox: Some(Tier::Namespaces), ..Rights::default() }),
+            SandboxSettings { wish: SandboxWish::Off, ..without.clone() },
+            all().keep(&Rights { sandbox: Some(SandboxTier::Namespaces), ..Rights::default() }),
         ),
     ] {
         let world = world("absent", settings, &grant);
         let output = world.bash("touch ran").await;
         let why = "refused: the sandbox (tier t2) cannot be built on this machine: bubblewrap (`bwrap`) is not installed";
         assert!(output.is_error && output.text.starts_with(why), "{}", output.text);
-        let evidence = Commands::new(world.launch.clone()).run("touch ran", &world.context).await;
+        let evidence = CommandVerifier::new(world.launch.clone()).run("touch ran", &world.context).await;
         assert!(!evidence.passed() && evidence.ending().contains("cannot be built"), "{}", evidence.ending());
         assert!(!world.path().join("ran").exists());
     }
-    let off = world("off", Settings { wish: Wish::Off, ..without }, &all());
+    let off = world("off", SandboxSettings { wish: SandboxWish::Off, ..without }, &all());
     assert!(!off.bash("touch ran").await.is_error && off.path().join("ran").exists());
 }
 
@@ -519,7 +524,7 @@ async fn every_way_to_start_a_process_is_held() {
         let world = world("ways", settings(wish), &all());
         put(world.path(), &["src/a"]);
         let (commands, check) =
-            (Commands::new(world.launch.clone()), format!("echo x >src/v; echo x >{target}"));
+            (CommandVerifier::new(world.launch.clone()), format!("echo x >src/v; echo x >{target}"));
         assert!(!commands.run(&check, &world.context).await.passed(), "{wish:?}");
         // Whoever reads why a check failed is told where the walls are, as a model is.
         let top = commands.run("touch top", &world.context).await;
@@ -536,16 +541,16 @@ async fn every_way_to_start_a_process_is_held() {
         let own = own.into_iter().next().unwrap().bind(world.launch.clone()).unwrap();
         assert!(world.call(&own, "{}").await.is_error, "{wish:?}");
         let talk = ["-c".into(), format!("echo x >src/t; echo x >{target}").into()];
-        let job = Job {
+        let job = CommandJob {
             task: world.context.task.clone(),
             program: "sh".into(),
             args: talk.to_vec(),
             directory: world.launch.directory.clone(),
             environment: world.launch.environment.select(&[]),
             stdin: Vec::new(),
-            streams: Streams::Attached,
+            streams: StreamMode::Attached,
             timeout: Duration::from_secs(60),
-            confinement: Confinement::default(),
+            confinement: ProcessConfinement::default(),
             pulse: None,
         };
         let (_pipes, running) = world.launch.attach(job, &world.context).await.unwrap();
@@ -569,10 +574,10 @@ async fn a_command_connects_only_where_it_may() {
     );
     for wish in tiers() {
         for (network, expected) in [
-            (Network::none(), vec![]),
-            (Network::parse([format!("*:{one}")]).unwrap(), vec![format!("tcp/127.0.0.1/{one}")]),
+            (NetworkGrant::none(), vec![]),
+            (NetworkGrant::parse([format!("*:{one}")]).unwrap(), vec![format!("tcp/127.0.0.1/{one}")]),
             (
-                Network::full(),
+                NetworkGrant::full(),
                 vec![
                     format!("tcp/127.0.0.1/{one}"),
                     format!("tcp/127.0.0.1/{two}"),
@@ -584,7 +589,7 @@ async fn a_command_connects_only_where_it_may() {
             let output = world("reach", settings(wish), &grant).bash(&reaches).await;
             let reached: Vec<&str> = output.text.lines().filter(|line| line.contains('/')).collect();
             assert_eq!(reached, expected, "{wish:?} {network:?}");
-            let least = Settings { network: Reach::None, ..settings(wish) };
+            let least = SandboxSettings { network: NetworkReach::None, ..settings(wish) };
             let output = world("least", least, &grant).bash(&reaches).await;
             assert_eq!(output.text.trim(), "over", "the operator's word counts too");
         }
@@ -618,7 +623,7 @@ async fn toolchains_can_be_read_and_credentials_cannot() {
     for wish in tiers() {
         let (_keep, home) = home();
         let settings =
-            Settings { home: Some(home.clone()), closed: vec![home.join("state")], ..settings(wish) };
+            SandboxSettings { home: Some(home.clone()), closed: vec![home.join("state")], ..settings(wish) };
         let readable =
             |output: ToolOutput| -> BTreeSet<String> { output.text.lines().map(str::to_owned).collect() };
         let script = format!(
@@ -630,13 +635,13 @@ async fn toolchains_can_be_read_and_credentials_cannot() {
         assert_eq!(readable(outside.bash(&script).await), set(&[".cargo/bin/tool", ".rustup/x"]), "{wish:?}");
         // Who works in the home directory sees what is there, but for the same places.
         let mut inside = world("inside-home", settings.clone(), &all());
-        inside.launch.directory = Directory::Path(home.clone());
+        inside.launch.directory = WorkDirectory::Path(home.clone());
         let expected = set(&[".cargo/bin/tool", ".rustup/x", "notes"]);
         assert_eq!(readable(inside.bash(&script).await), expected, "{wish:?}");
         // A worktree is in the state directory, of which nothing else is seen.
         put(&home, &["state/worktrees/mine/src/a", "state/worktrees/theirs/a"]);
         let mut tree = world("tree", settings, &all());
-        tree.launch.directory = Directory::Path(home.join("state/worktrees/mine"));
+        tree.launch.directory = WorkDirectory::Path(home.join("state/worktrees/mine"));
         let output = tree.bash("cat src/a && echo new >src/b && cat ../theirs/a ../../posse.db").await;
         assert!(
             output.is_error && output.text.contains("\nold\n") && !output.text.contains("old\nold"),
@@ -662,13 +667,13 @@ async fn what_is_closed_is_closed_where_a_link_leads() {
         let link = links.path().join("home");
         std::os::unix::fs::symlink(&home, &link).unwrap();
         for home_as_written in [home.clone(), link] {
-            let settings = Settings {
+            let settings = SandboxSettings {
                 closed: vec![home_as_written.join("state")],
                 home: Some(home_as_written),
                 ..settings(wish)
             };
             let mut world = world("linked-home", settings, &all());
-            world.launch.directory = Directory::Path(home.clone());
+            world.launch.directory = WorkDirectory::Path(home.clone());
             let look = "for f in .ssh/id_rsa vault/ssh/id_rsa .aws/credentials state/posse.db notes; do cat $f 2>/dev/null && echo $f; done; true";
             let output = world.bash(look).await;
             assert_eq!(output.text, "old\nnotes", "{wish:?}");
@@ -750,7 +755,7 @@ async fn a_process_gets_no_more_memory_than_its_task_may_have() {
     const MIB: u64 = 1 << 20;
     for wish in tiers() {
         let limits = ProcessLimits { memory_bytes_max: Some(4096 * MIB), ..ProcessLimits::default() };
-        let mut world = world("memory", Settings { limits, ..settings(wish) }, &all());
+        let mut world = world("memory", SandboxSettings { limits, ..settings(wish) }, &all());
         // Holds its argument's worth of bytes in one process.
         let fill = |mib: u64| format!("head -c {} /dev/zero | tail -c {} | wc -c", mib * MIB, mib * MIB);
         assert_eq!(world.bash(&fill(600)).await.text, (600 * MIB).to_string());
@@ -773,7 +778,7 @@ fn remark(output: &ToolOutput) -> Option<String> {
 #[tokio::test]
 async fn a_refusal_by_the_sandbox_says_that_it_is_one() {
     for wish in tiers() {
-        let least = Settings { network: Reach::None, ..settings(wish) };
+        let least = SandboxSettings { network: NetworkReach::None, ..settings(wish) };
         let inside = world("refusal", least.clone(), &all());
         put(inside.path(), &["README.md", ".git/config"]);
         for command in ["echo x >new.txt", "mkdir build", "sed -i s/o/x/ README.md", "echo x >>.git/config"] {
@@ -791,11 +796,11 @@ async fn a_refusal_by_the_sandbox_says_that_it_is_one() {
         }
         let online = world("refusal-online", settings(wish), &all());
         assert_eq!(remark(&online.bash(unreachable).await), None);
-        let reader = all().narrow(&Rights { access: Access::ReadOnly, ..Rights::default() });
+        let reader = all().narrow(&Rights { access: AccessLevel::ReadOnly, ..Rights::default() });
         let said = remark(&world("refusal-reader", least, &reader).bash("mkdir build").await).unwrap();
         assert!(!said.contains("`write`"), "it has no such tool: {said}");
     }
-    let off = world("refusal-off", settings(Wish::Off), &all());
+    let off = world("refusal-off", settings(SandboxWish::Off), &all());
     assert_eq!(remark(&off.bash("echo Permission denied; exit 1").await), None);
 }
 
@@ -809,7 +814,7 @@ async fn a_toolchain_away_from_home_can_be_read_but_for_its_credentials() {
         put(&at, &["cargo/registry/index", "cargo/credentials.toml", "other/file"]);
         // One that names home, or what is above it, opens nothing.
         let toolchains = vec![at.join("cargo"), home.clone(), home.parent().unwrap().into(), "/".into()];
-        let settings = Settings { home: Some(home.clone()), toolchains, ..settings(wish) };
+        let settings = SandboxSettings { home: Some(home.clone()), toolchains, ..settings(wish) };
         let inside = world("elsewhere", settings, &all());
         let script = format!(
             "for f in cargo/registry/index cargo/credentials.toml other/file; do cat {}/$f >/dev/null 2>&1 && echo $f; done\n\
@@ -847,7 +852,8 @@ async fn a_tool_reads_its_own_directory_and_not_the_one_that_its_program_lies_in
         executable(&home.join("run.sh"), script);
         let tools = home.join("tools");
         put(&tools, &["mine/notes"]);
-        let settings = Settings { home: Some(home.clone()), closed: vec![tools.clone()], ..settings(wish) };
+        let settings =
+            SandboxSettings { home: Some(home.clone()), closed: vec![tools.clone()], ..settings(wish) };
         let world = world("own-place", settings, &all());
         let far = own_tool(&tools, &["../../run.sh"]).bind(world.launch.clone()).unwrap();
         assert_eq!(world.call(&far, "{}").await.text, "over", "{wish:?}");
@@ -860,15 +866,15 @@ async fn a_tool_reads_its_own_directory_and_not_the_one_that_its_program_lies_in
 // S34 Seen to fail without `refuse_unheld`.
 #[tokio::test]
 async fn where_nothing_holds_programs_a_restricted_task_has_no_tools_that_are_programs() {
-    let off = Settings { wish: Wish::Off, ..settings(Wish::Off) };
-    let network = Rights { network: Some(Network::none()), ..Rights::default() };
+    let off = SandboxSettings { wish: SandboxWish::Off, ..settings(SandboxWish::Off) };
+    let network = Rights { network: Some(NetworkGrant::none()), ..Rights::default() };
     let reading = Rights { read_roots: Some(vec!["src".to_owned()]), ..Rights::default() };
     for (rights, expected) in [
         (Rights::default(), true),
         (writing(&["src/**"]), false),
         (reading, false),
         (network, false),
-        (Rights { access: Access::ReadOnly, ..Rights::default() }, false),
+        (Rights { access: AccessLevel::ReadOnly, ..Rights::default() }, false),
     ] {
         let world = world("unheld", off.clone(), &all().keep(&rights));
         let tools = tempfile::tempdir().unwrap();
@@ -882,7 +888,7 @@ async fn where_nothing_holds_programs_a_restricted_task_has_no_tools_that_are_pr
     }
 }
 
-// S01 Seen to fail with a link that is followed in `Here::open`.
+// S01 Seen to fail with a link that is followed in `SandboxWorkspace::open`.
 #[tokio::test]
 async fn a_link_that_a_command_put_in_the_place_of_an_opened_directory_opens_nothing() {
     for wish in tiers() {
@@ -891,16 +897,17 @@ async fn a_link_that_a_command_put_in_the_place_of_an_opened_directory_opens_not
         let workspace = tempfile::tempdir().unwrap();
         let at = workspace.path().canonicalize().unwrap();
         put(&at, &["build/a"]);
-        let settings = Settings { write: vec![at.join("build/out"), at.join("target")], ..settings(wish) };
+        let settings =
+            SandboxSettings { write: vec![at.join("build/out"), at.join("target")], ..settings(wish) };
         let mut world = world("also", settings, &all().narrow(&writing(&["build/**"])));
-        world.launch.directory = Directory::Path(at.clone());
+        world.launch.directory = WorkDirectory::Path(at.clone());
         // What every command may write is made if it is missing, also at the top.
         assert_eq!(
             written(&world, &["build/out/x", "target/x", "top"]).await,
             set(&["build/out/x", "target/x"]),
             "{wish:?}"
         );
-        if wish == Wish::T1 {
+        if wish == SandboxWish::T1 {
             let swap = format!("rm -rf build/out && ln -s {} build/out", target.display());
             assert!(!world.bash(&swap).await.is_error, "{wish:?}");
         } else {
@@ -956,7 +963,11 @@ async fn what_was_swapped_while_name_spaces_were_built_is_not_opened() {
         let (outside, programs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let target = outside.path().canonicalize().unwrap();
         let world_at = |search| {
-            world("swap", Settings { search, ..settings(Wish::T2) }, &all().narrow(&writing(&["docs/**"])))
+            world(
+                "swap",
+                SandboxSettings { search, ..settings(SandboxWish::T2) },
+                &all().narrow(&writing(&["docs/**"])),
+            )
         };
         let wrapped =
             std::env::join_paths([programs.path().to_owned(), PathBuf::from("/usr/bin"), "/bin".into()])

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use posse_core::grant::{Grant, Rights, Rule, Verdict};
+use posse_core::grant::{Grant, GrantRule, Rights, RuleVerdict};
 use posse_core::pattern::ToolPattern;
 use posse_tools::sandbox::closed_at_home;
 use serde_json::json;
@@ -123,7 +123,7 @@ fn with_ways() -> Place {
 fn a_link_inside_leads_around_no_rule() {
     let strings = |paths: &[&str]| Some(paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
     let everything = Grant::root(TOOLS.iter().map(|tool| (*tool).to_owned()), 3);
-    let ask = |pattern| Rule { pattern, verdict: Verdict::Ask };
+    let ask = |pattern| GrantRule { pattern, verdict: RuleVerdict::Ask };
     for (rights, open) in [
         (Rights { read_roots: strings(&["docs", "chain"]), ..Rights::default() }, "write"),
         (Rights { deny: about("private"), ..Rights::default() }, ""),
@@ -183,7 +183,8 @@ fn a_search_leaves_out_what_the_task_may_not_look_at() {
         assert!(found.contains("a.txt") && !found.contains("private") && !found.contains("d/b"), "{found}");
     }
     // A rule that a person said yes to for the whole call asks no more about what is in it.
-    let rules = TOOLS.iter().map(|tool| Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask });
+    let rules =
+        TOOLS.iter().map(|tool| GrantRule { pattern: ToolPattern::tool(tool), verdict: RuleVerdict::Ask });
     task.grant = everything.narrow(&Rights { rules: rules.collect(), ..Rights::default() });
     assert!(task.ok("grep", json!({"pattern": "secret"})).contains("private/key.txt"));
 }

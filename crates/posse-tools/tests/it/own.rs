@@ -5,9 +5,9 @@ use std::path::Path;
 
 use posse_core::ErrorCode;
 use posse_core::edits::{ChangeKind, FileChange};
-use posse_core::tool::Effect;
+use posse_core::tool::ToolEffect;
 use posse_runtime::ports::{Tool, ToolOutput};
-use posse_tools::launch::Environment;
+use posse_tools::launch::CommandEnvironment;
 use posse_tools::own::{OwnTool, load};
 
 use crate::world::World;
@@ -40,7 +40,7 @@ async fn a_tool_gets_its_arguments_and_answers_on_standard_output() {
     let script =
         "#!/bin/sh\necho \"$1|$POSSE_TOOL|$POSSE_IDEMPOTENCY_KEY|$(cat)\"; touch here; echo noise >&2\n";
     let tool = one(&world, &manifest("greet"), script);
-    assert_eq!((tool.spec.name.as_str(), tool.spec.effect), ("greet", Effect::Unsafe));
+    assert_eq!((tool.spec.name.as_str(), tool.spec.effect), ("greet", ToolEffect::Unsafe));
     assert_eq!(tool.spec.input_schema, r#"{"type": "object"}"#);
     let tool = tool.bind(world.launch.clone()).unwrap();
     let output = world.call(&tool, r#"{"who":"Ada €"}"#).await;
@@ -80,7 +80,7 @@ async fn a_tool_gets_the_variables_it_names_but_never_a_withheld_one() {
     let mut world = World::new("own-env");
     let variables = [("TRACKER", "t-1"), ("OTHER", "o-1"), ("MODEL_KEY", "k-1"), ("PATH", "/usr/bin:/bin")];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
-    world.launch.environment = Environment::new(variables, vec![], vec!["MODEL_KEY".into()]);
+    world.launch.environment = CommandEnvironment::new(variables, vec![], vec!["MODEL_KEY".into()]);
     let with_env =
         |names: &str| manifest("vars").replace(r#""command""#, &format!(r#""env": [{names}], "command""#));
     let script = "#!/bin/sh\necho \"$TRACKER,$OTHER,$MODEL_KEY\"\n";
@@ -244,15 +244,15 @@ async fn a_project_does_not_say_what_its_tools_are_and_get() {
     let mut world = World::new("own-project");
     let variables = [("TRACKER", "t-1"), ("OTHER", "o-1"), ("PATH", "/usr/bin:/bin")];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
-    world.launch.environment = Environment::new(variables, vec!["TRACKER".into()], vec![]);
+    world.launch.environment = CommandEnvironment::new(variables, vec!["TRACKER".into()], vec![]);
     let of = |env: &str| {
         manifest("vars").replace(r#""command""#, &format!(r#""effect": "pure", "env": [{env}], "command""#))
     };
     let script = "#!/bin/sh\necho \"$TRACKER,$OTHER\"\n";
     let tool = one(&world, &of(r#""TRACKER""#), script);
-    assert_eq!(tool.spec.effect, Effect::Pure, "the user's own word counts");
+    assert_eq!(tool.spec.effect, ToolEffect::Pure, "the user's own word counts");
     let tool = tool.of_project(world.path()).unwrap();
-    assert_eq!(tool.spec.effect, Effect::Unsafe);
+    assert_eq!(tool.spec.effect, ToolEffect::Unsafe);
     let bound = tool.bind(world.launch.clone()).unwrap();
     assert_eq!(
         world.call(&bound, "{}").await,

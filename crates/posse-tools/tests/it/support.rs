@@ -9,7 +9,7 @@ use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
 use posse_tools::files::toolset;
 use posse_tools::protected::FileProtection;
-use posse_tools::skill::Skills;
+use posse_tools::skill::SkillCatalog;
 use posse_tools::workspace::Workspace;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -72,7 +72,7 @@ impl Place {
 
     pub fn task_with(&self, roots: &[PathBuf]) -> (Task, Vec<String>) {
         let workspace = Workspace::open(&self.root).unwrap();
-        let (skills, warnings) = Skills::load(&workspace, roots, posse_definitions::matter);
+        let (skills, warnings) = SkillCatalog::load(&workspace, roots, posse_definitions::matter);
         (Task::new(toolset(workspace, skills)), warnings)
     }
 }
@@ -142,10 +142,10 @@ pub fn task_in(root: &Path) -> Task {
 
 /// The same where the operator opened protected names.
 pub fn task_with(root: &Path, protection: &FileProtection) -> Task {
-    Task::new(toolset(Workspace::open_with(root, &[], protection).unwrap(), Skills::default()))
+    Task::new(toolset(Workspace::open_with(root, &[], protection).unwrap(), SkillCatalog::default()))
 }
 
 /// The same where some places are closed.
 pub fn task_without(root: &Path, closed: &[PathBuf]) -> Task {
-    Task::new(toolset(Workspace::open_without(root, closed).unwrap(), Skills::default()))
+    Task::new(toolset(Workspace::open_without(root, closed).unwrap(), SkillCatalog::default()))
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use posse_core::id::TaskId;
 use posse_runtime::ports::ToolOutput;
-use posse_tools::confinement::Confinement;
-use posse_tools::supervisor::{Directory, End, Job, Report, Streams, sweep};
+use posse_tools::confinement::ProcessConfinement;
+use posse_tools::supervisor::{CommandEnd, CommandJob, CommandReport, StreamMode, WorkDirectory, sweep};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
@@ -117,7 +117,7 @@ async fn dropping_the_future_stops_everything() {
     until(|| zombies() == 0).await;
 }
 
-// G8 Seen to fail without `end_marked` in `Helper::lost`.
+// G8 Seen to fail without `end_marked` in `HelperProcess::lost`.
 #[tokio::test]
 async fn a_command_that_kills_its_supervisor_does_not_escape() {
     let world = World::new("parricide");
@@ -169,7 +169,7 @@ async fn two_hundred_calls_leave_no_zombie_and_no_descriptor() {
 async fn a_gibibyte_of_output_is_counted_exactly_in_little_memory() {
     let before = peak_kb();
     let report = run("yes 0123456789abcde | head -c 1073741824; echo; echo end >&2").await;
-    assert_eq!(report.end, End::Exited { code: 0 });
+    assert_eq!(report.end, CommandEnd::Exited { code: 0 });
     assert_eq!(report.out.total, 1_073_741_824 + 1 + 4);
     assert_eq!((report.out.head.len(), report.out.tail.len()), (65_536, 65_536));
     assert!(
@@ -185,7 +185,7 @@ async fn limits_on_a_command_are_those_of_its_confinement() {
     let dir = tempfile::tempdir().unwrap();
     let mut job = job("ulimit -c; ulimit -f; head -c 9000 /dev/zero >big; echo $?");
     job.confinement.limits.file_bytes_max = Some(4096);
-    job.directory = Directory::Path(dir.path().to_owned());
+    job.directory = WorkDirectory::Path(dir.path().to_owned());
     let report = supervisor().run(job, &CancellationToken::new()).await.unwrap();
     let text = String::from_utf8(report.out.head).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -237,22 +237,22 @@ fn a_sweep_spares_the_processes_of_the_epoch_that_it_was_made_for() {
     assert_eq!(sweeping.join().unwrap(), 1);
 }
 
-fn job(command: &str) -> Job {
-    Job {
+fn job(command: &str) -> CommandJob {
+    CommandJob {
         task: TaskId::root(&format!("job-{}", std::process::id())),
         program: "bash".into(),
         args: vec!["-c".into(), command.into()],
-        directory: Directory::Path("/".into()),
+        directory: WorkDirectory::Path("/".into()),
         environment: std::env::vars_os().filter(|(name, _)| name == "PATH").collect(),
         stdin: vec![],
-        streams: Streams::Merged,
+        streams: StreamMode::Merged,
         timeout: Duration::from_secs(120),
-        confinement: Confinement::default(),
+        confinement: ProcessConfinement::default(),
         pulse: None,
     }
 }
 
-async fn run(command: &str) -> Report {
+async fn run(command: &str) -> CommandReport {
     supervisor().run(job(command), &CancellationToken::new()).await.unwrap()
 }
 
@@ -269,7 +269,7 @@ const TALKER: &str = "setsid sleep 300 >/dev/null 2>&1 </dev/null & echo ready >
 async fn a_program_that_is_talked_with_answers_and_nothing_of_it_is_left() {
     for is_dropped in [false, true] {
         let world = World::new(if is_dropped { "talk-dropped" } else { "talk-ended" });
-        let job = Job { task: world.context.task.clone(), ..job(TALKER) };
+        let job = CommandJob { task: world.context.task.clone(), ..job(TALKER) };
         let (mut pipes, running) = world.launch.attach(job, &world.context).await.unwrap();
         let mut lines = BufReader::new(&mut pipes.from_command).lines();
         for said in ["one", "two"] {
@@ -284,7 +284,7 @@ async fn a_program_that_is_talked_with_answers_and_nothing_of_it_is_left() {
         // The end of its input is its end.
         drop(pipes.to_command);
         let report = running.finish(&CancellationToken::new()).await.unwrap();
-        assert_eq!((report.end, report.stop, report.stopped), (End::Exited { code: 0 }, None, 1));
+        assert_eq!((report.end, report.stop, report.stopped), (CommandEnd::Exited { code: 0 }, None, 1));
         assert_eq!(report.out.head, b"ready\n", "what it says beside is kept");
         world.assert_nothing_is_left();
     }

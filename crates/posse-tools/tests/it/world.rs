@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
-use posse_tools::bash::Bash;
-use posse_tools::launch::{Environment, Launch};
+use posse_tools::bash::BashTool;
+use posse_tools::launch::{CommandEnvironment, ProcessLauncher};
 use posse_tools::sandbox::Sandbox;
-use posse_tools::supervisor::{Directory, Supervisor};
+use posse_tools::supervisor::{Supervisor, WorkDirectory};
 use tokio_util::sync::CancellationToken;
 
 pub struct World {
     pub dir: tempfile::TempDir,
     pub context: ToolContext,
-    pub launch: Launch,
+    pub launch: ProcessLauncher,
 }
 
 pub fn supervisor() -> Supervisor {
@@ -41,10 +41,10 @@ impl World {
     pub fn new(name: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        let launch = Launch {
+        let launch = ProcessLauncher {
             supervisor: supervisor(),
-            directory: Directory::Path(dir.path().to_owned()),
-            environment: Environment::new(environment, vec![], vec![]),
+            directory: WorkDirectory::Path(dir.path().to_owned()),
+            environment: CommandEnvironment::new(environment, vec![], vec![]),
             sandbox: Sandbox::off(),
             is_told: Arc::default(),
         };
@@ -60,7 +60,7 @@ impl World {
     }
 
     pub async fn bash_with(&self, arguments: serde_json::Value) -> ToolOutput {
-        self.call(&Bash::new(self.launch.clone()), &arguments.to_string()).await
+        self.call(&BashTool::new(self.launch.clone()), &arguments.to_string()).await
     }
 
     pub async fn call(&self, tool: &dyn Tool, arguments: &str) -> ToolOutput {

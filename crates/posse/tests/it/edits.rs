@@ -5,22 +5,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse::budget::{Account, Tariff};
+use posse::budget::{ModelTariff, TaskAccount};
 use posse::core::agent::Agent;
-use posse::core::budget::Caps;
+use posse::core::budget::BudgetCaps;
 use posse::core::edits::{ChangeKind, FileChange, FileImage, ImageContent, LineCounts};
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::{Record, TaskStart};
 use posse::core::outcome::Outcome;
-use posse::driver::{Onward, Ports, Stop, resume, start};
-use posse::inbox::Inbox;
-use posse::models::scripted::Scripted;
+use posse::driver::{DriverPorts, ResumeMode, StopTokens, resume, start};
+use posse::inbox::TaskInbox;
+use posse::models::scripted::ScriptedModel;
 use posse::observe::Observers;
 use posse::ports::{OpenModel, Store};
 use posse::toolbox::Toolbox;
 use posse::tools::files::toolset;
-use posse::tools::skill::Skills;
+use posse::tools::skill::SkillCatalog;
 use posse::tools::workspace::Workspace;
 use posse_testkit::memory::MemoryStore;
 
@@ -32,24 +32,24 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    fn ports(&self) -> Ports {
+    fn ports(&self) -> DriverPorts {
         let workspace = Workspace::open(self.directory).unwrap();
-        let model = Scripted::parse("scripted:test", self.script, None).unwrap();
-        Ports {
-            model: OpenModel { model: Arc::new(model), tariff: Tariff::default() },
-            tools: Toolbox::new(toolset(workspace, Skills::default())).unwrap(),
+        let model = ScriptedModel::parse("scripted:test", self.script, None).unwrap();
+        DriverPorts {
+            model: OpenModel { model: Arc::new(model), tariff: ModelTariff::default() },
+            tools: Toolbox::new(toolset(workspace, SkillCatalog::default())).unwrap(),
             store: self.store.clone(),
             observers: Observers::default(),
-            budget: Arc::new(Account::root(Caps::default())),
-            stop: Stop::default(),
-            inbox: Inbox::default(),
+            budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
+            stop: StopTokens::default(),
+            inbox: TaskInbox::default(),
             verifier: None,
             holders: Default::default(),
             worktrees: None,
         }
     }
 
-    fn task(&self, ports: &Ports) -> TaskStart {
+    fn task(&self, ports: &DriverPorts) -> TaskStart {
         let agent = Agent::new(AgentName::parse("editor").unwrap(), "scripted:test", "You edit.");
         let names: Vec<String> = ports.tools.names().map(str::to_owned).collect();
         let workspace = self.directory.display().to_string();
@@ -65,7 +65,7 @@ impl Stage<'_> {
     async fn go_on(&self) -> Arc<Outcome> {
         let ports = self.ports();
         let grant = self.task(&ports).grant;
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         resume(&ports, TaskId::root("s1"), "second", onward, &grant).await.unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse::core::limits::Limits;
-use posse::core::outcome::{Status, StopReason};
+use posse::core::outcome::{OutcomeStatus, StopReason};
 use posse_testkit::server::{Answer, Recorded};
 use posse_testkit::wire::{Format, Say, results};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn last_message(request: &Recorded) -> Value {
 
 #[track_caller]
 pub fn answered(played: &Played, text: &str) {
-    assert_eq!((played.outcome.status(), played.outcome.text.as_str()), (Status::Completed, text));
+    assert_eq!((played.outcome.status(), played.outcome.text.as_str()), (OutcomeStatus::Completed, text));
     assert_eq!(played.left, 0, "every answer was asked for");
 }
 
@@ -63,7 +63,10 @@ async fn an_answer_cut_off_by_the_token_limit_is_continued_and_joined() {
     );
     let tight = Limits { continuations_max: 0, ..limits() };
     let played = play(Format::OpenAiChat, tight, chat([Say::text("one ").stop("length")])).await;
-    assert_eq!((played.outcome.stop, played.outcome.status()), (StopReason::Truncated, Status::Partial));
+    assert_eq!(
+        (played.outcome.stop, played.outcome.status()),
+        (StopReason::Truncated, OutcomeStatus::Partial)
+    );
 }
 
 #[tokio::test]
@@ -169,7 +172,10 @@ async fn only_wrong_calls_for_too_long_end_the_task() {
     for wrong in [&unknown as &dyn Fn(u32) -> Say, &misshapen] {
         let tight = Limits { mistakes_max: 3, ..limits() };
         let played = play(Format::OpenAiChat, tight, chat((0..3).map(wrong))).await;
-        assert_eq!((played.outcome.stop, played.outcome.status()), (StopReason::Stalled, Status::Failed));
+        assert_eq!(
+            (played.outcome.stop, played.outcome.status()),
+            (StopReason::Stalled, OutcomeStatus::Failed)
+        );
         assert!(played.ran.is_empty());
     }
 }
@@ -190,7 +196,7 @@ async fn an_empty_answer_gets_one_second_chance_and_is_never_completed() {
     let played = play(Format::OpenAiChat, limits(), chat([Say::text(""), Say::text(" ")])).await;
     assert_eq!(
         (played.outcome.status(), played.outcome.detail.as_deref()),
-        (Status::Failed, Some("empty_response"))
+        (OutcomeStatus::Failed, Some("empty_response"))
     );
 }
 
@@ -208,7 +214,7 @@ async fn a_refusal_is_final_and_keeps_its_words() {
     // P31
     let played = play(Format::Anthropic, limits(), claude([Say::text("I cannot").stop("refusal")])).await;
     assert_eq!((played.outcome.stop, played.outcome.text.as_str()), (StopReason::Refused, "I cannot"));
-    assert_eq!((played.outcome.status(), played.sent.len()), (Status::Failed, 1));
+    assert_eq!((played.outcome.status(), played.sent.len()), (OutcomeStatus::Failed, 1));
 }
 
 #[tokio::test]
@@ -236,7 +242,7 @@ async fn an_unknown_stop_reason_is_shown_and_never_completed() {
     // P33
     let played = play(Format::Anthropic, limits(), claude([Say::text("so far").stop("mystery")])).await;
     assert_eq!(played.outcome.detail.as_deref(), Some("unknown stop reason `mystery`"));
-    assert_eq!((played.outcome.status(), played.outcome.text.as_str()), (Status::Failed, "so far"));
+    assert_eq!((played.outcome.status(), played.outcome.text.as_str()), (OutcomeStatus::Failed, "so far"));
 }
 
 #[tokio::test]

@@ -3,25 +3,25 @@
 
 use std::sync::{Arc, Mutex};
 
-use posse::budget::Tariff;
+use posse::budget::ModelTariff;
 use posse::core::agent::{Agent, Effort as Thinking};
-use posse::core::budget::Caps;
-use posse::core::definition::{Definition, Format, Scope};
+use posse::core::budget::BudgetCaps;
+use posse::core::definition::{Definition, DefinitionScope, Format};
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::Record;
 use posse::core::message::ToolResult;
-use posse::core::outcome::Status;
+use posse::core::outcome::OutcomeStatus;
 use posse::core::reply::{ModelFailure, Reply};
-use posse::core::tool::{Effect, ToolSpec};
-use posse::definitions::{File, read};
-use posse::driver::Stop;
-use posse::models::scripted::Scripted;
+use posse::core::tool::{ToolEffect, ToolSpec};
+use posse::definitions::{DefinitionFile, read};
+use posse::driver::StopTokens;
+use posse::models::scripted::ScriptedModel;
 use posse::observe::Observers;
 use posse::ports::{
-    BoxFuture, Deltas, Model, ModelRequest, Models, OpenModel, Store, Tool, ToolInput, ToolOutput,
+    BoxFuture, DeltaSink, Model, ModelRequest, ModelResolver, OpenModel, Store, Tool, ToolInput, ToolOutput,
 };
-use posse::session::facades::Facades;
+use posse::session::facades::SessionFacades;
 use posse::session::{RULES, Session, SessionConfig};
 use posse::toolbox::Toolbox;
 use posse::{Error, ErrorCode, Result};
@@ -165,11 +165,11 @@ const CASES: &[Case] = &[
 #[tokio::test(start_paused = true)]
 async fn what_people_set_is_honoured_in_every_format() {
     for case in CASES {
-        let file = File {
+        let file = DefinitionFile {
             path: case.relative,
             relative: case.relative,
             format: Some(case.format),
-            scope: Scope::User,
+            scope: DefinitionScope::User,
             bytes: case.text.as_bytes(),
         };
         let read = read(file).remove(0);
@@ -219,16 +219,16 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
         observers: Observers::default(),
         agents: Arc::new(vec![Arc::new(definition)]),
         grant: Grant::root(names.iter().map(|name| (*name).to_owned()).chain(["subagent".to_owned()]), 1),
-        caps: Caps::default(),
+        caps: BudgetCaps::default(),
         rules: RULES,
-        stop: Stop::default(),
+        stop: StopTokens::default(),
         verifier: None,
-        facades: Facades::default(),
+        facades: SessionFacades::default(),
     })
     .unwrap();
     let boss = Agent::new(AgentName::parse("boss").unwrap(), "test:parent", "You delegate.");
     let outcome = session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     let records = store.records(&TaskId::child("s1", 1)).await.unwrap_or_default();
     let results = records.into_iter().filter_map(|record| match record {
         Record::Done { result, .. } => Some(result),
@@ -239,7 +239,7 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
 }
 
 fn tool(name: &str) -> Arc<dyn Tool> {
-    let effect = if ["read", "grep"].contains(&name) { Effect::Pure } else { Effect::Unsafe };
+    let effect = if ["read", "grep"].contains(&name) { ToolEffect::Pure } else { ToolEffect::Unsafe };
     let (name, input_schema) = (name.to_owned(), r#"{"type":"object"}"#.to_owned());
     Arc::new(Quiet(ToolSpec { name, description: String::new(), input_schema, effect }))
 }
@@ -262,7 +262,7 @@ struct Spies {
     sent: Arc<Mutex<Option<Sent>>>,
 }
 
-impl Models for Spies {
+impl ModelResolver for Spies {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let name = &self.agent;
         let script = match agent.name.as_str() {
@@ -272,12 +272,12 @@ impl Models for Spies {
             ),
             _ => format!("[{{calls: [{}]}}, {{text: done}}]", TRIED.join(", ")),
         };
-        let model: Arc<dyn Model> = Arc::new(Scripted::parse("scripted:test", &script, None)?);
+        let model: Arc<dyn Model> = Arc::new(ScriptedModel::parse("scripted:test", &script, None)?);
         let model = match agent.name.as_str() {
             "boss" => model,
             _ => Arc::new(Spy { model, reference: agent.model.clone(), sent: self.sent.clone() }),
         };
-        Ok(OpenModel { model, tariff: Tariff::default() })
+        Ok(OpenModel { model, tariff: ModelTariff::default() })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
@@ -302,7 +302,7 @@ impl Model for Spy {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         let mut tools: Vec<String> = request.tools.iter().map(|tool| tool.name.clone()).collect();
         tools.sort_unstable();

@@ -3,20 +3,20 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use posse::budget::Tariff;
+use posse::budget::ModelTariff;
 use posse::core::Result;
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::Caps;
-use posse::core::definition::{Definition, Format as FileFormat, Origin, Scope};
+use posse::core::budget::BudgetCaps;
+use posse::core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format as FileFormat};
 use posse::core::grant::{Grant, Rights};
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::Record;
 use posse::core::limits::Limits;
-use posse::core::outcome::{Status, StopReason};
-use posse::driver::{Stop, start};
-use posse::models::governor::Governor;
+use posse::core::outcome::{OutcomeStatus, StopReason};
+use posse::driver::{StopTokens, start};
+use posse::models::governor::RateGovernor;
 use posse::observe::Observers;
-use posse::ports::{Models, OpenModel, Store};
+use posse::ports::{ModelResolver, OpenModel, Store};
 use posse::session::{RULES, Session, SessionConfig};
 use posse_testkit::server::{Answer, Recorded, Server};
 use posse_testkit::wire::{Format, Say, results, turn};
@@ -79,16 +79,20 @@ struct OneKey {
     url: String,
 }
 
-impl Models for OneKey {
+impl ModelResolver for OneKey {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let model = self.stage.model(agent.name.as_str(), &self.url);
-        Ok(OpenModel { model, tariff: Tariff::default() })
+        Ok(OpenModel { model, tariff: ModelTariff::default() })
     }
 }
 
 fn worker() -> Arc<Definition> {
-    let origin =
-        Origin { path: String::new(), format: FileFormat::Native, scope: Scope::User, hash: String::new() };
+    let origin = DefinitionOrigin {
+        path: String::new(),
+        format: FileFormat::Native,
+        scope: DefinitionScope::User,
+        hash: String::new(),
+    };
     let name = AgentName::parse("worker").unwrap();
     let mut worker = Definition::new(name, origin, "works".to_owned(), "You work.".to_owned());
     worker.rights = Rights::only(["look"]);
@@ -116,11 +120,11 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
         observers: Observers::default(),
         agents: Arc::new(vec![worker()]),
         grant: Grant::root(["look", "subagent"].map(str::to_owned), 1),
-        caps: Caps::default(),
-        rules: posse::core::board::Rules { running_max: CHILDREN, ..RULES },
-        stop: Stop::default(),
+        caps: BudgetCaps::default(),
+        rules: posse::core::board::BoardLimits { running_max: CHILDREN, ..RULES },
+        stop: StopTokens::default(),
         verifier: None,
-        facades: posse::session::facades::Facades::default(),
+        facades: posse::session::facades::SessionFacades::default(),
     })
     .unwrap();
     let boss = Agent {
@@ -130,7 +134,7 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
     };
     let began = Instant::now();
     let outcome = session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
-    assert_eq!(outcome.status(), Status::Completed, "{outcome:?}");
+    assert_eq!(outcome.status(), OutcomeStatus::Completed, "{outcome:?}");
     let told: serde_json::Value = serde_json::from_str(&outcome.text).unwrap();
     let finished = told["finished"].as_array().unwrap();
     assert_eq!(finished.len(), CHILDREN);
@@ -155,7 +159,7 @@ async fn slow(asked: Arc<Notify>) -> Server {
 async fn time_in_the_queue_is_not_the_tasks_time() {
     let asked = Arc::new(Notify::new());
     let server = slow(asked.clone()).await;
-    let first = Stage { governor: Governor::new(1), ..Stage::new(FORMAT) };
+    let first = Stage { governor: RateGovernor::new(1), ..Stage::new(FORMAT) };
     let tight = Limits { wall_ms_max: 40_000, ..limits() };
     let second = Stage { limits: tight, ..first.clone() };
     let (before, model) = (first.clone(), first.model("m", server.url()));
@@ -163,8 +167,8 @@ async fn time_in_the_queue_is_not_the_tasks_time() {
     asked.notified().await;
     let began = Instant::now();
     let outcome = second.start("second", second.model("m", server.url())).await;
-    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "ok"), "{outcome:?}");
-    assert_eq!(holder.await.unwrap().status(), Status::Completed);
+    assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "ok"), "{outcome:?}");
+    assert_eq!(holder.await.unwrap().status(), OutcomeStatus::Completed);
     assert!(began.elapsed() > Duration::from_secs(55), "it waited for its turn: {:?}", began.elapsed());
     let records = first.store.records(&TaskId::root("second")).await.unwrap();
     let Some(Record::Finished { elapsed_ms, .. }) = records.last() else { panic!("{records:?}") };
@@ -175,7 +179,7 @@ async fn time_in_the_queue_is_not_the_tasks_time() {
 async fn after_the_queue_the_tasks_time_goes_on() {
     let asked = Arc::new(Notify::new());
     let server = slow(asked.clone()).await;
-    let first = Stage { governor: Governor::new(1), ..Stage::new(FORMAT) };
+    let first = Stage { governor: RateGovernor::new(1), ..Stage::new(FORMAT) };
     let tight = Limits { wall_ms_max: 10_000, ..limits() };
     let second = Stage { limits: tight, ..first.clone() };
     let (before, model) = (first.clone(), first.model("m", server.url()));
@@ -193,7 +197,7 @@ async fn after_the_queue_the_tasks_time_goes_on() {
 async fn a_task_that_is_cancelled_in_the_queue_ends_at_once_and_has_cost_nothing() {
     let asked = Arc::new(Notify::new());
     let server = slow(asked.clone()).await;
-    let first = Stage { governor: Governor::new(1), ..Stage::new(FORMAT) };
+    let first = Stage { governor: RateGovernor::new(1), ..Stage::new(FORMAT) };
     let (before, model) = (first.clone(), first.model("m", server.url()));
     let holder = tokio::spawn(async move { before.start("first", model).await });
     asked.notified().await;

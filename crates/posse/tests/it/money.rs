@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use posse::budget::Tariff;
-use posse::core::budget::Caps;
+use posse::budget::ModelTariff;
+use posse::core::budget::BudgetCaps;
 use posse::core::limits::Limits;
-use posse::core::outcome::{Status, StopReason};
+use posse::core::outcome::{OutcomeStatus, StopReason};
 use posse::core::usage::Price;
-use posse::models::fallback::Fallback;
+use posse::models::fallback::FallbackModel;
 use posse::ports::Model;
 use posse_testkit::server::{Answer, Server};
 use posse_testkit::wire::{Format, Say};
@@ -24,8 +24,8 @@ fn price(dollars: f64) -> Option<Price> {
     Some(Price { input: dollars, output: dollars, cache_read: Some(dollars / 10.0), cache_write: None })
 }
 
-fn priced(models: &[(&str, f64)]) -> Tariff {
-    Tariff::new(models.iter().map(|(name, dollars)| (format!("openai:{name}"), price(*dollars))))
+fn priced(models: &[(&str, f64)]) -> ModelTariff {
+    ModelTariff::new(models.iter().map(|(name, dollars)| (format!("openai:{name}"), price(*dollars))))
 }
 
 #[tokio::test(start_paused = true)]
@@ -35,7 +35,7 @@ async fn a_reply_is_charged_at_the_price_of_the_model_that_gave_it() {
     let healthy = Server::handler(|request| Say::text("ok").answer(request)).await;
     for (big, small) in [(10.0, 1.0), (1.0, 10.0)] {
         let stage = Stage { tariff: priced(&[("big", big), ("small", small)]), ..Stage::new(FORMAT) };
-        let model: Arc<dyn Model> = Arc::new(Fallback::new(
+        let model: Arc<dyn Model> = Arc::new(FallbackModel::new(
             stage.model("big", broken.url()),
             vec![stage.model("small", healthy.url())],
         ));
@@ -62,7 +62,7 @@ async fn a_resumed_task_is_charged_what_it_had_cost_before() {
         () = stage.hanging.notified() => {}
     }
     let outcome = stage.resume("s", stage.model("m", server.url())).await;
-    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(outcome.status(), OutcomeStatus::Completed);
     assert_eq!(stage.spent.lock().unwrap().cost_micros, 2 * 2 * REPLY_AT_ONE_DOLLAR);
 }
 
@@ -89,14 +89,14 @@ async fn attempts_without_an_answer_never_cost_more_than_there_is() {
             let stage = Stage {
                 limits: limits.clone(),
                 buffered: false,
-                caps: Caps { cost_micros: Some(cap), ..Caps::default() },
-                tariff: Tariff::new([("openai:m".to_owned(), Some(price))]),
+                caps: BudgetCaps { cost_micros: Some(cap), ..BudgetCaps::default() },
+                tariff: ModelTariff::new([("openai:m".to_owned(), Some(price))]),
                 ..Stage::new(FORMAT)
             };
             let alone = stage.model("m", server.url());
             let others = if with_fallback { vec![alone.clone()] } else { Vec::new() };
             let before = server.requests().len();
-            let outcome = stage.start("s", Arc::new(Fallback::new(alone, others))).await;
+            let outcome = stage.start("s", Arc::new(FallbackModel::new(alone, others))).await;
             let spent = stage.spent.lock().unwrap().cost_micros;
             assert!(spent <= cap, "{spent} of {cap} was spent, {outcome:?}");
             let made = server.requests().len() - before;
@@ -122,13 +122,13 @@ async fn a_budget_that_allows_no_second_try_still_allows_the_report() {
     let limits = Limits { output_tokens_per_call: 4000, wrap_up_tokens: 500, ..Limits::default() };
     // Of this the first turn takes 252 and the broken attempt about 1100; the second turn and the report after it would
     // take up to 6700.
-    let caps = Caps { cost_micros: Some(7_100), ..Caps::default() };
+    let caps = BudgetCaps { cost_micros: Some(7_100), ..BudgetCaps::default() };
     let tariff = priced(&[("m", 1.0)]);
     let stage = Stage { limits, caps, tariff, buffered: false, ..Stage::new(FORMAT) };
     let played = stage.play(answers).await;
     assert_eq!(
         (played.outcome.stop, played.outcome.status()),
-        (StopReason::BudgetExhausted, Status::Partial)
+        (StopReason::BudgetExhausted, OutcomeStatus::Partial)
     );
     assert_eq!((played.outcome.text.as_str(), played.left), ("as far as I came", 0));
     let last = played.sent[2].json()["messages"].as_array().unwrap().last().unwrap()["content"].to_string();

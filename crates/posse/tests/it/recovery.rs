@@ -1,6 +1,6 @@
 //! A process that dies in the middle of a turn, and what the provider is sent by the one that goes on.
 
-use posse::core::outcome::Status;
+use posse::core::outcome::OutcomeStatus;
 use posse_testkit::server::{Recorded, Server};
 use posse_testkit::wire::{Format, Say, results};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn calls_orphaned_by_the_end_of_a_process_are_answered_by_what_is_known_of
         }
         assert_eq!(server.requests().len(), 1);
         let outcome = stage.resume("s", stage.model("m", server.url())).await;
-        assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "ok"));
+        assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "ok"));
         let doubtful: Vec<&str> = outcome.in_doubt.iter().map(|doubt| doubt.tool.as_str()).collect();
         assert_eq!(doubtful, ["hang"]);
         let sent = server.requests();

@@ -7,8 +7,8 @@ use std::time::Duration;
 use posse::core::event::Event;
 use posse::core::id::TaskId;
 use posse::core::limits::Limits;
-use posse::core::outcome::{Status, StopReason};
-use posse::models::fallback::Fallback;
+use posse::core::outcome::{OutcomeStatus, StopReason};
+use posse::models::fallback::FallbackModel;
 use posse::ports::{Delta, Model, Observer};
 use posse_testkit::server::{Answer, Recorded, Server};
 use posse_testkit::wire::{Format, Say};
@@ -76,7 +76,7 @@ async fn eight_tasks(url: &str, others_wait: bool) {
         }
     }
     for outcome in tasks.join_all().await {
-        assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "ok"));
+        assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "ok"));
     }
 }
 
@@ -204,12 +204,12 @@ async fn another_model_answers_only_if_one_is_named_and_it_is_told() {
         let broken = Server::handler(move |_| refusal(status, code)).await;
         let healthy = Server::handler(|request| Say::text("ok").answer(request)).await;
         let stage = Stage::new(FORMAT);
-        let model: Arc<dyn Model> = Arc::new(Fallback::new(
+        let model: Arc<dyn Model> = Arc::new(FallbackModel::new(
             stage.model("big", broken.url()),
             vec![stage.model("small", healthy.url())],
         ));
         let outcome = stage.start("s", model).await;
-        assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "ok"));
+        assert_eq!((outcome.status(), outcome.text.as_str()), (OutcomeStatus::Completed, "ok"));
         assert_eq!(
             (broken.requests().len(), broken.requests()[0].json()["model"].as_str()),
             (tries, Some("big"))

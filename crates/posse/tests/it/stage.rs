@@ -3,23 +3,23 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse::budget::{Account, Tariff};
+use posse::budget::{ModelTariff, TaskAccount};
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::{Amount, Caps};
+use posse::core::budget::{Amount, BudgetCaps};
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
 use posse::core::outcome::Outcome;
-use posse::core::tool::{Effect, ToolSpec};
-use posse::driver::{Onward, Ports, Stop, resume, start};
-use posse::inbox::Inbox;
+use posse::core::tool::{ToolEffect, ToolSpec};
+use posse::driver::{DriverPorts, ResumeMode, StopTokens, resume, start};
+use posse::inbox::TaskInbox;
 use posse::models::anthropic::Anthropic;
-use posse::models::governor::{Governor, MAX_IN_FLIGHT};
-use posse::models::http::{Credential, Endpoint, Secret};
+use posse::models::governor::{MAX_IN_FLIGHT, RateGovernor};
+use posse::models::http::{KeySource, ProviderEndpoint, SecretText};
 use posse::models::openai_chat::OpenAiChat;
-use posse::models::retry::{Retry, RetryPolicy};
-use posse::models::watch::{Patience, Watched};
+use posse::models::retry::{RetryModel, RetryPolicy};
+use posse::models::watch::{StallTimeouts, WatchedModel};
 use posse::observe::Observers;
 use posse::ports::{BoxFuture, Model, Observer, OpenModel, Tool, ToolInput, ToolOutput};
 use posse::toolbox::Toolbox;
@@ -52,13 +52,13 @@ pub struct Stage {
     pub format: Format,
     pub limits: Limits,
     pub buffered: bool,
-    pub governor: Arc<Governor>,
+    pub governor: Arc<RateGovernor>,
     /// Decides the jitter.
     pub seed: u64,
     pub store: Arc<MemoryStore>,
     pub observers: Vec<Arc<dyn Observer>>,
-    pub caps: Caps,
-    pub tariff: Tariff,
+    pub caps: BudgetCaps,
+    pub tariff: ModelTariff,
     /// What the last run was charged.
     pub spent: Arc<Mutex<Amount>>,
     pub granted: &'static [&'static str],
@@ -73,12 +73,12 @@ impl Stage {
             format,
             limits: Limits::default(),
             buffered: true,
-            governor: Governor::new(MAX_IN_FLIGHT),
+            governor: RateGovernor::new(MAX_IN_FLIGHT),
             seed: 0,
             store: Arc::new(MemoryStore::new()),
             observers: Vec::new(),
-            caps: Caps::default(),
-            tariff: Tariff::default(),
+            caps: BudgetCaps::default(),
+            tariff: ModelTariff::default(),
             spent: Arc::default(),
             granted: &["look"],
             ran: Arc::default(),
@@ -95,14 +95,14 @@ impl Stage {
 
     /// A model behind this URL, with the wrappers every provider gets.
     pub fn model(&self, name: &str, url: &str) -> Arc<dyn Model> {
-        let endpoint = Endpoint::new(url, Credential::fixed(Secret::new("key")));
+        let endpoint = ProviderEndpoint::new(url, KeySource::fixed(SecretText::new("key")));
         let model: Arc<dyn Model> = match self.format {
             Format::Anthropic => Arc::new(Anthropic::new(endpoint, name).unwrap()),
             Format::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, name).unwrap()),
             Format::OpenAiResponses | Format::Gemini => unreachable!("these tests use two formats"),
         };
-        let model = Arc::new(Watched::new(model, Patience::default()));
-        Arc::new(Retry::new(model, RetryPolicy::default(), self.governor.clone()).seeded(self.seed))
+        let model = Arc::new(WatchedModel::new(model, StallTimeouts::default()));
+        Arc::new(RetryModel::new(model, RetryPolicy::default(), self.governor.clone()).seeded(self.seed))
     }
 
     pub async fn start(&self, session: &str, model: Arc<dyn Model>) -> Arc<Outcome> {
@@ -114,7 +114,7 @@ impl Stage {
 
     /// Goes on with a task whose process is gone.
     pub async fn resume(&self, session: &str, model: Arc<dyn Model>) -> Arc<Outcome> {
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let ports = self.ports(model);
         let outcome = resume(&ports, TaskId::root(session), "another", onward, &self.task().grant).await;
         *self.spent.lock().unwrap() = ports.budget.spent();
@@ -128,22 +128,22 @@ impl Stage {
             Arc::new(Look { spec: spec(name, effect), ran, calls: AtomicU32::new(0), hanging })
         };
         Toolbox::new([
-            tool("look", Effect::Pure),
-            tool("hang", Effect::Unsafe),
-            tool("forbidden", Effect::Pure),
+            tool("look", ToolEffect::Pure),
+            tool("hang", ToolEffect::Unsafe),
+            tool("forbidden", ToolEffect::Pure),
         ])
         .unwrap()
     }
 
-    pub fn ports(&self, model: Arc<dyn Model>) -> Ports {
-        Ports {
+    pub fn ports(&self, model: Arc<dyn Model>) -> DriverPorts {
+        DriverPorts {
             model: OpenModel { model, tariff: self.tariff.clone() },
             tools: self.tools(),
             store: self.store.clone(),
             observers: Observers::new(self.observers.clone()),
-            budget: Arc::new(Account::root(self.caps)),
-            stop: Stop::default(),
-            inbox: Inbox::default(),
+            budget: Arc::new(TaskAccount::root(self.caps)),
+            stop: StopTokens::default(),
+            inbox: TaskInbox::default(),
             verifier: None,
             holders: Default::default(),
             worktrees: None,
@@ -167,7 +167,7 @@ struct Look {
     hanging: Arc<Notify>,
 }
 
-fn spec(name: &str, effect: Effect) -> ToolSpec {
+fn spec(name: &str, effect: ToolEffect) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: "Looks.".to_owned(),

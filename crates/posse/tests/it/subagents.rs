@@ -4,25 +4,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use posse::budget::{Account, Tariff};
+use posse::budget::{ModelTariff, TaskAccount};
 use posse::core::ErrorCode;
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::Caps;
+use posse::core::budget::BudgetCaps;
 use posse::core::event::Event;
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::{Record, TaskStart, start_of};
 use posse::core::message::{Message, ToolResult};
-use posse::core::outcome::{Outcome, Status, StopReason};
+use posse::core::outcome::{Outcome, OutcomeStatus, StopReason};
 use posse::core::reply::{ModelFailure, Reply};
-use posse::core::tool::{Effect, ToolSpec};
-use posse::driver::{Onward, Ports, Stop, resume, start};
-use posse::inbox::Inbox;
-use posse::models::scripted::Scripted;
-use posse::observe::{Observers, Trace};
+use posse::core::tool::{ToolEffect, ToolSpec};
+use posse::driver::{DriverPorts, ResumeMode, StopTokens, resume, start};
+use posse::inbox::TaskInbox;
+use posse::models::scripted::ScriptedModel;
+use posse::observe::{Observers, TraceEvent};
 use posse::ports::{
-    Approval, Approver, AutoApprove, BoxFuture, Delta, Deltas, Model, ModelRequest, OpenModel, ProposedCall,
-    Store, Tool, ToolInput, ToolOutput,
+    ApprovalDecision, Approver, AutoApprove, BoxFuture, Delta, DeltaSink, Model, ModelRequest, OpenModel,
+    ProposedCall, Store, Tool, ToolInput, ToolOutput,
 };
 use posse::toolbox::Toolbox;
 use posse::{SubAgent, Thinking};
@@ -40,7 +40,7 @@ struct Sent {
 
 /// A script that keeps what it is asked.
 struct Spy {
-    script: Scripted,
+    script: ScriptedModel,
     sent: Arc<Mutex<Vec<Sent>>>,
 }
 
@@ -52,7 +52,7 @@ impl Model for Spy {
     fn call<'a>(
         &'a self,
         request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
+        deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
         self.sent.lock().unwrap().push(Sent {
             system: request.system.to_owned(),
@@ -70,7 +70,7 @@ struct Stage {
     sent: Arc<Mutex<Vec<Sent>>>,
     store: Arc<MemoryStore>,
     written: Arc<AtomicUsize>,
-    stop: Stop,
+    stop: StopTokens,
     depth: u32,
 }
 
@@ -82,7 +82,7 @@ impl Tool for Probe {
     }
 
     fn call<'a>(&'a self, _: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
-        if self.0.effect != Effect::Pure {
+        if self.0.effect != ToolEffect::Pure {
             self.1.fetch_add(1, Ordering::SeqCst);
         }
         Box::pin(std::future::ready(ToolOutput::text("done")))
@@ -92,32 +92,33 @@ impl Tool for Probe {
 impl Stage {
     fn new(script: &'static str) -> Self {
         let store = Arc::new(MemoryStore::new());
-        let (sent, written, stop) = (Arc::default(), Arc::default(), Stop::default());
+        let (sent, written, stop) = (Arc::default(), Arc::default(), StopTokens::default());
         Self { script, sent, store, written, stop, depth: 3 }
     }
 
     fn agent(&self, role: &str) -> SubAgent {
-        let script = Scripted::parse("scripted:test", self.script, Some(role)).unwrap();
+        let script = ScriptedModel::parse("scripted:test", self.script, Some(role)).unwrap();
         SubAgent::new(Arc::new(Spy { script, sent: self.sent.clone() }))
     }
 
-    fn ports(&self, agents: Vec<SubAgent>) -> Ports {
+    fn ports(&self, agents: Vec<SubAgent>) -> DriverPorts {
         let probe = |name: &str, effect| -> Arc<dyn Tool> {
             let (description, input_schema) = (String::new(), r#"{"type":"object"}"#.to_owned());
             let spec = ToolSpec { name: name.to_owned(), description, input_schema, effect };
             Arc::new(Probe(spec, self.written.clone()))
         };
         let agents = agents.into_iter().map(|agent| Arc::new(agent) as Arc<dyn Tool>);
-        let tools = [probe("read", Effect::Pure), probe("write", Effect::Unsafe)].into_iter().chain(agents);
-        let lead = Scripted::parse("scripted:test", self.script, Some("lead")).unwrap();
-        Ports {
-            model: OpenModel { model: Arc::new(lead), tariff: Tariff::default() },
+        let tools =
+            [probe("read", ToolEffect::Pure), probe("write", ToolEffect::Unsafe)].into_iter().chain(agents);
+        let lead = ScriptedModel::parse("scripted:test", self.script, Some("lead")).unwrap();
+        DriverPorts {
+            model: OpenModel { model: Arc::new(lead), tariff: ModelTariff::default() },
             tools: Toolbox::new(tools).unwrap(),
             store: self.store.clone(),
             observers: Observers::default(),
-            budget: Arc::new(Account::root(Caps::default())),
+            budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
             stop: self.stop.clone(),
-            inbox: Inbox::default(),
+            inbox: TaskInbox::default(),
             verifier: None,
             holders: Default::default(),
             worktrees: None,
@@ -290,11 +291,14 @@ async fn after_a_crash_each_agent_of_a_reply_goes_on_with_its_own_task() {
     let agents = || vec![stage.agent("child"), stage.agent("child").name("writer")];
     let crashed = tokio::time::timeout(Duration::from_millis(750), stage.run(agents())).await;
     assert!(crashed.is_err(), "every agent has read, and none has answered");
-    let (ports, onward) = (stage.ports(agents()), Onward::Finish { turns_max: None, wall_ms_max: None });
+    let (ports, onward) = (stage.ports(agents()), ResumeMode::Finish { turns_max: None, wall_ms_max: None });
     let names: Vec<String> = ports.tools.names().map(str::to_owned).collect();
     let grant = Grant::root(names, stage.depth);
     let outcome = resume(&ports, TaskId::root("s1"), "test", onward, &grant).await.unwrap();
-    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "fine fine fine fine fine"));
+    assert_eq!(
+        (outcome.status(), outcome.text.as_str()),
+        (OutcomeStatus::Completed, "fine fine fine fine fine")
+    );
     let rows = stage.store.tasks(20).await.unwrap();
     assert_eq!(rows.len(), 6, "no agent was begun twice");
     for row in rows.iter().filter(|row| row.parent.is_some()) {
@@ -376,11 +380,11 @@ async fn a_hook_sees_its_agent_once_and_may_panic() {
     let log = seen.clone();
     let agent = stage.agent("child").trace_hook(move |trace| {
         let what = match trace {
-            Trace::Event(Event::Started { agent, .. }) => format!("started {agent}"),
-            Trace::Event(Event::Replied { turn, .. }) => format!("usage of turn {turn}"),
-            Trace::Event(Event::Finished { .. }) => "done".to_owned(),
-            Trace::Delta(Delta::ToolCall { name, .. }) => format!("call {name}"),
-            Trace::Delta(Delta::Text(text)) => format!("text {text}"),
+            TraceEvent::Event(Event::Started { agent, .. }) => format!("started {agent}"),
+            TraceEvent::Event(Event::Replied { turn, .. }) => format!("usage of turn {turn}"),
+            TraceEvent::Event(Event::Finished { .. }) => "done".to_owned(),
+            TraceEvent::Delta(Delta::ToolCall { name, .. }) => format!("call {name}"),
+            TraceEvent::Delta(Delta::Text(text)) => format!("text {text}"),
             _ => return,
         };
         log.lock().unwrap().push(what);
@@ -425,7 +429,7 @@ async fn every_part_of_an_agent_can_be_set_and_its_end_is_heard() {
         .filter_tool_definitions(true)
         .approval_handler(Arc::new(AutoApprove))
         .trace_hook(move |trace| {
-            if let Trace::Event(Event::Finished { turns, .. }) = trace {
+            if let TraceEvent::Event(Event::Finished { turns, .. }) = trace {
                 heard.lock().unwrap().push(*turns);
             }
         });
@@ -474,7 +478,7 @@ async fn a_tool_knows_where_it_is_how_deep_and_with_what() {
         "#,
     );
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
-    let (input_schema, effect) = (r#"{"type":"object"}"#.to_owned(), Effect::Unsafe);
+    let (input_schema, effect) = (r#"{"type":"object"}"#.to_owned(), ToolEffect::Unsafe);
     let spec = ToolSpec { name: "peek".to_owned(), description: String::new(), input_schema, effect };
     let mut ports = stage.ports(vec![stage.agent("child")]);
     ports.tools = ports.tools.with([Arc::new(Peek(spec, seen.clone())) as Arc<dyn Tool>]).unwrap();
@@ -495,9 +499,9 @@ async fn a_tool_knows_where_it_is_how_deep_and_with_what() {
 struct Refuses(AtomicUsize);
 
 impl Approver for Refuses {
-    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready(Approval::Denied(format!("nobody may {} today", call.tool))))
+        Box::pin(std::future::ready(ApprovalDecision::Denied(format!("nobody may {} today", call.tool))))
     }
 }
 
@@ -543,7 +547,7 @@ async fn an_agent_goes_on_after_the_end_of_its_process() {
         let again = Stage { store: Arc::new(whole.store.as_of(died_after)), ..Stage::new(ASK) };
         let ports = again.ports(vec![again.agent("child")]);
         let grant = Grant::root(ports.tools.names().map(str::to_owned).collect::<Vec<_>>(), 3);
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
         let outcome = resume(&ports, TaskId::root("s1"), "second", onward, &grant).await.unwrap();
         assert_eq!(outcome.text, "done", "write {died_after}");
         assert_eq!(again.store.tasks(10).await.unwrap().len(), 2, "write {died_after}");

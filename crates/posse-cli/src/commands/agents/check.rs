@@ -2,19 +2,21 @@
 
 use std::fmt::Write;
 
-use posse_core::definition::{Definition, Fate, Remark, Severity};
-use posse_core::grant::Verdict;
+use posse_core::definition::{Definition, FieldFate, Remark, RemarkSeverity};
+use posse_core::grant::RuleVerdict;
 use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
-use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
+use posse_definitions::registry::{
+    AgentCandidate, AgentState, RegistryEntry, RegistrySnapshot, TrustStanding,
+};
 use posse_messages::{LocalizedText, say};
 use serde_json::{Value, json};
 
-use super::view::{Eyes, conditions, severity, severity_word};
-use crate::render::{Thing, many};
+use super::view::{AgentInspector, conditions, severity, severity_word};
+use crate::render::{CountedNoun, many};
 
-pub struct Report<'a> {
-    candidate: &'a Candidate,
+pub struct CheckReport<'a> {
+    candidate: &'a AgentCandidate,
     place: String,
     /// What hides it, if something does.
     hidden_by: Option<&'a str>,
@@ -34,16 +36,20 @@ pub struct Report<'a> {
 }
 
 /// One report for each file, in the order of names; those that are hidden come after what hides them.
-pub fn reports<'a>(eyes: &Eyes, snapshot: &'a Snapshot, which: &[String]) -> Result<Vec<Report<'a>>> {
+pub fn reports<'a>(
+    eyes: &AgentInspector,
+    snapshot: &'a RegistrySnapshot,
+    which: &[String],
+) -> Result<Vec<CheckReport<'a>>> {
     let mut reports = Vec::new();
     for entry in snapshot.entries() {
         let path = entry.chosen.read.origin.path.as_str();
-        reports.push(Report::of(eyes, &entry.chosen, Some(entry), None));
+        reports.push(CheckReport::of(eyes, &entry.chosen, Some(entry), None));
         for other in &entry.shadowed {
-            reports.push(Report::of(eyes, other, None, Some(path)));
+            reports.push(CheckReport::of(eyes, other, None, Some(path)));
         }
     }
-    let names = |report: &Report<'_>, wanted: &str| {
+    let names = |report: &CheckReport<'_>, wanted: &str| {
         let read = &report.candidate.read;
         let wanted_path = wanted.strip_prefix("./").unwrap_or(wanted);
         read.name == wanted
@@ -59,28 +65,29 @@ pub fn reports<'a>(eyes: &Eyes, snapshot: &'a Snapshot, which: &[String]) -> Res
 }
 
 /// Errors and warnings.
-pub fn count(reports: &[Report<'_>]) -> (usize, usize) {
-    let of = |severity: Severity| {
+pub fn count(reports: &[CheckReport<'_>]) -> (usize, usize) {
+    let of = |severity: RemarkSeverity| {
         reports.iter().flat_map(|report| &report.remarks).filter(|remark| remark.severity == severity).count()
     };
-    (of(Severity::Error), of(Severity::Warning))
+    (of(RemarkSeverity::Error), of(RemarkSeverity::Warning))
 }
 
 fn denies_commands(definition: &Definition) -> bool {
     let rights = &definition.rights;
-    let denied = rights.rules.iter().filter(|rule| rule.verdict == Verdict::Deny).map(|rule| &rule.pattern);
+    let denied =
+        rights.rules.iter().filter(|rule| rule.verdict == RuleVerdict::Deny).map(|rule| &rule.pattern);
     rights.deny.iter().chain(denied).any(|pattern| pattern.names("bash") && pattern.argument().is_some())
 }
 
-impl<'a> Report<'a> {
+impl<'a> CheckReport<'a> {
     fn of(
-        eyes: &Eyes,
-        candidate: &'a Candidate,
-        entry: Option<&'a Entry>,
+        eyes: &AgentInspector,
+        candidate: &'a AgentCandidate,
+        entry: Option<&'a RegistryEntry>,
         hidden_by: Option<&'a str>,
     ) -> Self {
         let mut remarks: Vec<Remark> = candidate.remarks().cloned().collect();
-        if let Some(State::Invalid(errors)) = entry.map(|entry| entry.state.once_trusted()) {
+        if let Some(AgentState::Invalid(errors)) = entry.map(|entry| entry.state.once_trusted()) {
             remarks
                 .extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
         }
@@ -89,8 +96,11 @@ impl<'a> Report<'a> {
         let mut problems = Vec::new();
         let agent = definition.and_then(|definition| eyes.fit(definition, &mut problems));
         problems.extend(agent.as_ref().and_then(|agent| eyes.exposure(agent)));
-        let severity =
-            if definition.is_some() && agent.is_none() { Severity::Error } else { Severity::Warning };
+        let severity = if definition.is_some() && agent.is_none() {
+            RemarkSeverity::Error
+        } else {
+            RemarkSeverity::Warning
+        };
         remarks.extend(problems.into_iter().map(|text| Remark {
             severity,
             text: text.into(),
@@ -118,15 +128,15 @@ impl<'a> Report<'a> {
 
     fn standing(&self) -> String {
         match self.candidate.standing {
-            Standing::Trusted => say!("standing-trusted"),
-            Standing::NotTrusted if self.has_errors() => say!("standing-broken"),
-            Standing::NotTrusted => say!("standing-not-trusted"),
-            Standing::NotOurs => say!("standing-not-ours"),
+            TrustStanding::Trusted => say!("standing-trusted"),
+            TrustStanding::NotTrusted if self.has_errors() => say!("standing-broken"),
+            TrustStanding::NotTrusted => say!("standing-not-trusted"),
+            TrustStanding::NotOurs => say!("standing-not-ours"),
         }
     }
 
     fn has_errors(&self) -> bool {
-        self.remarks.iter().any(|remark| remark.severity == Severity::Error)
+        self.remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error)
     }
 
     fn description_tokens(&self) -> u64 {
@@ -152,9 +162,9 @@ impl<'a> Report<'a> {
         self.shadows.iter().for_each(|path| row(&say!("row-shadows"), path));
         for field in &read.fields {
             match &field.fate {
-                Fate::Honoured => row(&field.key, &say!("field-honoured")),
-                Fate::Mapped(into) => row(&field.key, &say!("field-mapped", into)),
-                Fate::Ignored(why) => row(&field.key, &say!("field-ignored", why)),
+                FieldFate::Honoured => row(&field.key, &say!("field-honoured")),
+                FieldFate::Mapped(into) => row(&field.key, &say!("field-mapped", into)),
+                FieldFate::Ignored(why) => row(&field.key, &say!("field-ignored", why)),
             }
         }
         if !self.model.is_empty() {
@@ -169,7 +179,7 @@ impl<'a> Report<'a> {
             if self.has_guard_rail {
                 row(&format!("→ {}", say!("row-rule")), &say!("guard-rail"));
             }
-            let tokens = many(self.description_tokens(), Thing::Token);
+            let tokens = many(self.description_tokens(), CountedNoun::Token);
             row(&format!("→ {}", say!("row-costs")), &say!("costs-in-list", tokens));
         }
         for remark in &self.remarks {
@@ -188,9 +198,9 @@ impl<'a> Report<'a> {
             .iter()
             .map(|field| {
                 let (fate, detail) = match &field.fate {
-                    Fate::Honoured => ("honoured", None),
-                    Fate::Mapped(into) => ("mapped", Some(into)),
-                    Fate::Ignored(why) => ("ignored", Some(why)),
+                    FieldFate::Honoured => ("honoured", None),
+                    FieldFate::Mapped(into) => ("mapped", Some(into)),
+                    FieldFate::Ignored(why) => ("ignored", Some(why)),
                 };
                 json!({ "key": field.key, "fate": fate, "detail": detail.map(LocalizedText::as_str) })
             })
@@ -203,7 +213,7 @@ impl<'a> Report<'a> {
             "path": read.origin.path,
             "name": read.name,
             "format": read.origin.format.wire(),
-            "trusted": self.candidate.standing == Standing::Trusted,
+            "trusted": self.candidate.standing == TrustStanding::Trusted,
             "hidden_by": self.hidden_by,
             "shadows": self.shadows,
             "fields": fields,

@@ -4,42 +4,42 @@ use std::sync::Arc;
 
 use posse_core::Result;
 use posse_core::agent::Agent;
-use posse_core::definition::{Approval, Definition, Remark, Severity};
+use posse_core::definition::{ApprovalSetting, Definition, Remark, RemarkSeverity};
 use posse_core::grant::Grant;
 use posse_core::text::estimate_tokens;
-use posse_core::tool::{Effect, SESSION_TOOLS};
-use posse_definitions::registry::{Entry, State};
+use posse_core::tool::{SESSION_TOOLS, ToolEffect};
+use posse_definitions::registry::{AgentState, RegistryEntry};
 use posse_messages::say;
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
-use crate::args::{Common, How};
-use crate::columns::{Cell, cut};
+use crate::args::{RunOptions, TaskFlags};
+use crate::columns::{PaddedCell, cut};
 use crate::models::{ModelSource, process_env};
-use crate::render::{Thing, many};
-use crate::servers::{Named, Servers, Wanted, is_about_servers};
+use crate::render::{CountedNoun, many};
+use crate::servers::{NamedServer, ServerFilter, ServerRegistry, is_about_servers};
 use crate::setup::Setup;
 
 /// Shown for the model when none is configured.
 const NO_MODEL: &str = "no model configured";
 
 /// What an agent is measured against: what a run here would give it.
-pub struct Eyes {
+pub struct AgentInspector {
     base: Agent,
     grant: Grant,
     models: Arc<ModelSource>,
-    tools: Vec<(String, Effect)>,
+    tools: Vec<(String, ToolEffect)>,
     /// What the configuration denies, whatever flags say.
     denied: Vec<String>,
     /// Paths below these are shown shorter.
     here: String,
     home: Option<String>,
-    servers: Arc<Servers>,
+    servers: Arc<ServerRegistry>,
 }
 
 /// One agent, with everything a person wants to know of it.
-pub struct Seen {
+pub struct AgentView {
     pub name: String,
     pub state: &'static str,
     pub description: String,
@@ -67,20 +67,20 @@ pub struct Seen {
     pub problems: Vec<String>,
 }
 
-impl Eyes {
+impl AgentInspector {
     /// `allow` is what a run would be told with that flag.
     pub fn open(setup: &Setup, allow: &[String]) -> Result<Self> {
-        let how = How::from(Common { allow: allow.to_vec(), ..Common::default() });
-        let servers = setup.servers(Wanted::All);
+        let how = RunOptions::from(TaskFlags { allow: allow.to_vec(), ..TaskFlags::default() });
+        let servers = setup.servers(ServerFilter::All);
         let found = setup.tools()?;
         let grant = setup.grant(&how, &found)?;
         let own = found.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect));
-        let session = SESSION_TOOLS.iter().map(|name| ((*name).to_owned(), Effect::Unsafe));
+        let session = SESSION_TOOLS.iter().map(|name| ((*name).to_owned(), ToolEffect::Unsafe));
         let base = match setup.orchestrator(&how) {
             Ok(agent) => agent,
             Err(_) => {
                 let model = Some(format!("none:{NO_MODEL}"));
-                setup.orchestrator(&How::from(Common { model, ..how.common.clone() }))?
+                setup.orchestrator(&RunOptions::from(TaskFlags { model, ..how.common.clone() }))?
             }
         };
         let model = if base.model.starts_with("none:") { NO_MODEL.to_owned() } else { base.model.clone() };
@@ -102,26 +102,26 @@ impl Eyes {
         }
     }
 
-    pub fn see(&self, entry: &Entry) -> Seen {
+    pub fn see(&self, entry: &RegistryEntry) -> AgentView {
         let read = &entry.chosen.read;
         let definition = definition(entry);
         let description = definition.as_ref().map(|d| d.description.clone()).unwrap_or_default();
         let would_be = entry.state.once_trusted();
         let mut problems: Vec<String> = match would_be {
-            State::Invalid(remarks) => remarks.iter().map(|remark| remark.text.to_string()).collect(),
-            State::Ready(_) | State::Disabled | State::NotTrusted { .. } => Vec::new(),
+            AgentState::Invalid(remarks) => remarks.iter().map(|remark| remark.text.to_string()).collect(),
+            AgentState::Ready(_) | AgentState::Disabled | AgentState::NotTrusted { .. } => Vec::new(),
         };
         let agent = definition.as_ref().and_then(|definition| self.fit(definition, &mut problems));
         let conditions = definition.as_ref().map(|d| conditions(d)).unwrap_or_default();
         let limits = agent.as_ref().map(|agent| &agent.limits);
-        Seen {
+        AgentView {
             name: entry.name.clone(),
             state: match (&entry.state, would_be) {
-                (_, State::Invalid(_)) => "error",
-                (_, State::Ready(_)) if agent.is_none() => "error",
-                (State::NotTrusted { .. }, _) => "not trusted",
-                (_, State::Disabled) => "disabled",
-                (State::Ready(_) | State::Disabled | State::Invalid(_), _) => "ready",
+                (_, AgentState::Invalid(_)) => "error",
+                (_, AgentState::Ready(_)) if agent.is_none() => "error",
+                (AgentState::NotTrusted { .. }, _) => "not trusted",
+                (_, AgentState::Disabled) => "disabled",
+                (AgentState::Ready(_) | AgentState::Disabled | AgentState::Invalid(_), _) => "ready",
             },
             description,
             version: entry.version,
@@ -163,11 +163,11 @@ impl Eyes {
     pub fn servers(&self, definition: &Definition) -> Vec<String> {
         let of_tools = definition.rights.tools.iter().flatten().map(|pattern| pattern.name().to_owned());
         let tools: Vec<String> = of_tools.filter(|name| is_about_servers(name)).collect();
-        let is_named = |named: &&Named| {
+        let is_named = |named: &&NamedServer| {
             let name = named.server.config().name.as_str();
             definition.mcp_servers.contains_key(name) || tools.iter().any(|entry| named.is_meant(entry))
         };
-        self.servers.all().iter().filter(is_named).map(Named::line).collect()
+        self.servers.all().iter().filter(is_named).map(NamedServer::line).collect()
     }
 
     /// What it names and a run would not give: each tool with what would give it.
@@ -204,11 +204,13 @@ impl Eyes {
 }
 
 /// What an agent says, also of one that may not run: looking needs no trust.
-pub fn definition(entry: &Entry) -> Option<Arc<Definition>> {
+pub fn definition(entry: &RegistryEntry) -> Option<Arc<Definition>> {
     match entry.state.once_trusted() {
-        State::Ready(ready) => Some(Arc::new(ready.definition().clone())),
-        State::Disabled | State::NotTrusted { .. } => entry.chosen.read.definition.clone().map(Arc::new),
-        State::Invalid(_) => None,
+        AgentState::Ready(ready) => Some(Arc::new(ready.definition().clone())),
+        AgentState::Disabled | AgentState::NotTrusted { .. } => {
+            entry.chosen.read.definition.clone().map(Arc::new)
+        }
+        AgentState::Invalid(_) => None,
     }
 }
 
@@ -222,11 +224,11 @@ pub fn conditions(definition: &Definition) -> Vec<String> {
     let mut all = with_argument(rights.tools.as_deref().unwrap_or_default(), "only");
     all.extend(with_argument(&rights.deny, "never"));
     all.extend(rights.rules.iter().map(|rule| format!("{:?} {}", rule.verdict, rule.pattern).to_lowercase()));
-    let denies = definition.approval == Some(Approval::Deny);
-    if denies || rights.access == posse_core::grant::Access::ReadOnly {
+    let denies = definition.approval == Some(ApprovalSetting::Deny);
+    if denies || rights.access == posse_core::grant::AccessLevel::ReadOnly {
         all.push(say!("changes-nothing"));
     }
-    if definition.approval == Some(Approval::Ask) {
+    if definition.approval == Some(ApprovalSetting::Ask) {
         all.push("asks before every change".to_owned());
     }
     if let Some(paths) = &rights.write_paths {
@@ -241,7 +243,7 @@ pub fn conditions(definition: &Definition) -> Vec<String> {
     all
 }
 
-impl Seen {
+impl AgentView {
     pub fn line(&self, width: usize) -> String {
         let name = &self.name;
         let from = format!("{} · {}", self.format, self.place);
@@ -259,7 +261,7 @@ impl Seen {
             line.push_str(&format!(
                 "\n{indent}{} · {} · {tools}",
                 self.model,
-                many(self.turns_max, Thing::Turn)
+                many(self.turns_max, CountedNoun::Turn)
             ));
             self.withheld.iter().for_each(|told| line.push_str(&format!("\n{indent}{told}")));
         }
@@ -277,7 +279,7 @@ impl Seen {
     }
 
     pub fn page(&self) -> Vec<String> {
-        let row = |name: &str, text: &str| format!("{:<12} {text}", Cell(name));
+        let row = |name: &str, text: &str| format!("{:<12} {text}", PaddedCell(name));
         let mut lines = vec![
             row(
                 &say!("row-name"),
@@ -290,7 +292,7 @@ impl Seen {
         }
         lines.extend(self.shadows.iter().map(|path| row(&say!("row-shadows"), path)));
         lines.push(row(&say!("row-description"), &self.description));
-        let tokens = many(estimate_tokens(&self.description), Thing::Token);
+        let tokens = many(estimate_tokens(&self.description), CountedNoun::Token);
         lines.push(row(&say!("row-costs"), &say!("costs-when-listed", tokens)));
         if self.state != "error" {
             lines.push(row(&say!("row-model"), &self.model));
@@ -300,7 +302,7 @@ impl Seen {
             lines.extend(self.verify.iter().map(|command| row(&say!("row-verify"), command)));
             lines.push(row(
                 &say!("row-limits"),
-                &format!("{} · {} s", many(self.turns_max, Thing::Turn), self.timeout_s),
+                &format!("{} · {} s", many(self.turns_max, CountedNoun::Turn), self.timeout_s),
             ));
         }
         lines.extend(self.problems.iter().map(|problem| row(&say!("row-note"), problem)));
@@ -333,14 +335,14 @@ impl Seen {
 
 pub fn severity_word(remark: &Remark) -> String {
     match remark.severity {
-        Severity::Error => say!("state-error"),
-        Severity::Warning => say!("state-warning"),
+        RemarkSeverity::Error => say!("state-error"),
+        RemarkSeverity::Warning => say!("state-warning"),
     }
 }
 
 pub fn severity(remark: &Remark) -> &'static str {
     match remark.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
+        RemarkSeverity::Error => "error",
+        RemarkSeverity::Warning => "warning",
     }
 }

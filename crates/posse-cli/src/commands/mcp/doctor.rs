@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::args::{Global, How};
+use crate::args::{GlobalArgs, RunOptions};
 use crate::commands::worker::joined;
 use crate::models::{NONE, process_env};
 use crate::setup::Setup;
@@ -24,8 +24,8 @@ pub fn passed_on(name: &str) -> Option<String> {
     process_env(name).filter(|_| PASSED_ON.contains(&name))
 }
 
-pub async fn run(global: &Global) -> Result<ExitCode> {
-    let mut server = Server::start(global)?;
+pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
+    let mut server = ServerProbe::start(global)?;
     let client = json!({ "name": "posse-doctor", "version": env!("CARGO_PKG_VERSION") });
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     server.ask("initialize", hello).await?;
@@ -52,10 +52,10 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
 }
 
 /// What tasks may do if the host adds no flags.
-fn tell_rights(global: &Global) -> Result<ExitCode> {
+fn tell_rights(global: &GlobalArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let found = setup.tools()?;
-    let grant = setup.grant_to_hosts(&How::default(), &[], &found)?;
+    let grant = setup.grant_to_hosts(&RunOptions::default(), &[], &found)?;
     let specs = found.tools.iter().map(|tool| tool.spec());
     let given = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).map(|spec| spec.name.as_str());
     terminal::out(&say!("mcp-doctor-rights", names = given.collect::<Vec<_>>().join(", ")));
@@ -74,15 +74,15 @@ fn names(list: &Value) -> Vec<String> {
     list.as_array().map(|list| list.iter().filter_map(name).collect()).unwrap_or_default()
 }
 
-struct Server {
+struct ServerProbe {
     _child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
     asked: u64,
 }
 
-impl Server {
-    fn start(global: &Global) -> Result<Self> {
+impl ServerProbe {
+    fn start(global: &GlobalArgs) -> Result<Self> {
         let failed = |e| not_started().caused_by(e);
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         for (flag, path) in [("--state", &global.state), ("--config", &global.config)] {

@@ -8,7 +8,7 @@ use posse_messages::say;
 use serde_json::{Value, json};
 
 use super::key;
-use crate::args::{Global, HostName};
+use crate::args::{GlobalArgs, HostName};
 use crate::models::process_env;
 use crate::terminal;
 
@@ -16,7 +16,7 @@ const NAME: &str = "posse";
 
 /// How a host's file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Syntax {
+enum ConfigSyntax {
     /// Servers are members of the object with this name.
     Json(&'static str),
     Toml,
@@ -24,13 +24,13 @@ enum Syntax {
 }
 
 /// What a host is told.
-struct Entry {
+struct HostEntry {
     file: PathBuf,
-    syntax: Syntax,
+    syntax: ConfigSyntax,
     server: Value,
 }
 
-pub fn run(global: &Global, host: HostName, write: bool, no_key: bool) -> Result<ExitCode> {
+pub fn run(global: &GlobalArgs, host: HostName, write: bool, no_key: bool) -> Result<ExitCode> {
     let json = global.json;
     let program = std::env::current_exe().unwrap_or_else(|_| NAME.into());
     let entry = entry(host, &program.display().to_string())?;
@@ -80,7 +80,7 @@ pub fn writes_nothing() -> String {
     say!("mcp-writes-nothing", advice = say!("mcp-writing-advice"))
 }
 
-fn entry(host: HostName, program: &str) -> Result<Entry> {
+fn entry(host: HostName, program: &str) -> Result<HostEntry> {
     let here = |path: &str| PathBuf::from(path);
     let home = |path: &str| {
         let home =
@@ -95,16 +95,16 @@ fn entry(host: HostName, program: &str) -> Result<Entry> {
         }
         all
     };
-    let servers = Syntax::Json("mcpServers");
+    let servers = ConfigSyntax::Json("mcpServers");
     let (file, syntax, server) = match host {
         HostName::ClaudeCode => (here(".mcp.json"), servers, plain.clone()),
         HostName::Codex => {
             let dir = process_env("CODEX_HOME").map(PathBuf::from).map_or_else(|| home(".codex"), Ok)?;
-            (dir.join("config.toml"), Syntax::Toml, plain.clone())
+            (dir.join("config.toml"), ConfigSyntax::Toml, plain.clone())
         }
         HostName::Opencode => {
             let server = json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
-            (here("opencode.json"), Syntax::Json("mcp"), server)
+            (here("opencode.json"), ConfigSyntax::Json("mcp"), server)
         }
         HostName::Gemini => (here(".gemini/settings.json"), servers, plain.clone()),
         HostName::Qwen => (here(".qwen/settings.json"), servers, plain.clone()),
@@ -112,35 +112,35 @@ fn entry(host: HostName, program: &str) -> Result<Entry> {
             (home(".copilot/mcp-config.json")?, servers, with(json!({ "type": "local", "tools": ["*"] })))
         }
         HostName::Vscode => {
-            (here(".vscode/mcp.json"), Syntax::Json("servers"), with(json!({ "type": "stdio" })))
+            (here(".vscode/mcp.json"), ConfigSyntax::Json("servers"), with(json!({ "type": "stdio" })))
         }
         HostName::Cursor => (here(".cursor/mcp.json"), servers, plain.clone()),
         HostName::Zed => {
             let server = with(json!({ "source": "custom", "env": {} }));
-            (home(".config/zed/settings.json")?, Syntax::Json("context_servers"), server)
+            (home(".config/zed/settings.json")?, ConfigSyntax::Json("context_servers"), server)
         }
-        HostName::Goose => (home(".config/goose/config.yaml")?, Syntax::Yaml, plain.clone()),
+        HostName::Goose => (home(".config/goose/config.yaml")?, ConfigSyntax::Yaml, plain.clone()),
         HostName::Cline => (home(".cline/data/settings/cline_mcp_settings.json")?, servers, plain.clone()),
     };
-    Ok(Entry { file, syntax, server })
+    Ok(HostEntry { file, syntax, server })
 }
 
 /// As a file that has nothing else.
-fn whole(entry: &Entry) -> String {
+fn whole(entry: &HostEntry) -> String {
     match entry.syntax {
-        Syntax::Json(key) => {
+        ConfigSyntax::Json(key) => {
             let value = json!({ key: { NAME: entry.server } });
             format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
         }
-        Syntax::Toml => {
+        ConfigSyntax::Toml => {
             let server = toml::to_string(&entry.server).unwrap_or_default();
             format!("[mcp_servers.{NAME}]\n{server}")
         }
-        Syntax::Yaml => format!("extensions:\n{}", yaml(entry)),
+        ConfigSyntax::Yaml => format!("extensions:\n{}", yaml(entry)),
     }
 }
 
-fn yaml(entry: &Entry) -> String {
+fn yaml(entry: &HostEntry) -> String {
     format!(
         "  {NAME}:\n    enabled: true\n    type: stdio\n    name: {NAME}\n    cmd: {}\n    args: [mcp]\n    timeout: 300\n",
         entry.server["command"]
@@ -148,13 +148,13 @@ fn yaml(entry: &Entry) -> String {
 }
 
 /// The file with the server in it; `Some(None)` if it is there already, `None` if the file is not understood.
-fn added(before: &str, entry: &Entry) -> Option<Option<String>> {
+fn added(before: &str, entry: &HostEntry) -> Option<Option<String>> {
     if before.trim().is_empty() {
         return Some(Some(whole(entry)));
     }
     match entry.syntax {
-        Syntax::Json(key) => into_json(before, key, &entry.server),
-        Syntax::Toml => {
+        ConfigSyntax::Json(key) => into_json(before, key, &entry.server),
+        ConfigSyntax::Toml => {
             let parsed: toml::Table = before.parse().ok()?;
             if parsed.get("mcp_servers").and_then(|servers| servers.get(NAME)).is_some() {
                 return Some(None);
@@ -163,7 +163,7 @@ fn added(before: &str, entry: &Entry) -> Option<Option<String>> {
             after.parse::<toml::Table>().ok()?;
             Some(Some(after))
         }
-        Syntax::Yaml => {
+        ConfigSyntax::Yaml => {
             if before.lines().any(|line| line.trim_end() == format!("  {NAME}:")) {
                 return Some(None);
             }
@@ -315,14 +315,14 @@ mod tests {
 
     use super::*;
 
-    fn into(before: &str, syntax: Syntax) -> Option<Option<String>> {
+    fn into(before: &str, syntax: ConfigSyntax) -> Option<Option<String>> {
         let server = json!({ "command": "/bin/posse", "args": ["mcp"] });
-        added(before, &Entry { file: PathBuf::new(), syntax, server })
+        added(before, &HostEntry { file: PathBuf::new(), syntax, server })
     }
 
     #[test]
     fn what_a_file_has_stays_byte_for_byte() {
-        let json = Syntax::Json("mcpServers");
+        let json = ConfigSyntax::Json("mcpServers");
         for before in [
             "{\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  },\n  \"theme\": \"dark\"\n}\n",
             "{\n  // a comment with { and \"mcpServers\": {\n  \"a\": [1, 2,],\n}\n",
@@ -344,18 +344,18 @@ mod tests {
             assert_eq!(into(broken, json), None, "{broken}");
         }
         let toml = "model = \"x\" # mine\n\n[mcp_servers.other]\ncommand = \"y\"\n";
-        let after = into(toml, Syntax::Toml).unwrap().unwrap();
+        let after = into(toml, ConfigSyntax::Toml).unwrap().unwrap();
         assert!(after.starts_with(toml.trim_end()) && after.contains("[mcp_servers.posse]"), "{after}");
-        assert_eq!(into(&after, Syntax::Toml), Some(None));
-        assert_eq!(into("a = = b", Syntax::Toml), None);
+        assert_eq!(into(&after, ConfigSyntax::Toml), Some(None));
+        assert_eq!(into("a = = b", ConfigSyntax::Toml), None);
         let yaml = "GOOSE_MODEL: x\nextensions:\n  developer:\n    enabled: true\n";
-        let after = into(yaml, Syntax::Yaml).unwrap().unwrap();
+        let after = into(yaml, ConfigSyntax::Yaml).unwrap().unwrap();
         assert!(
             after.contains("extensions:\n  posse:\n") && after.contains("  developer:\n    enabled: true\n"),
             "{after}"
         );
-        assert_eq!(into(&after, Syntax::Yaml), Some(None));
-        assert_eq!(into("extensions: {}\n", Syntax::Yaml), None);
+        assert_eq!(into(&after, ConfigSyntax::Yaml), Some(None));
+        assert_eq!(into("extensions: {}\n", ConfigSyntax::Yaml), None);
     }
 
     // G20 S11 Seen to fail without `opencode.json` in the table.

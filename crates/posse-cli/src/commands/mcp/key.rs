@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_models::catalogue::ModelRef;
-use posse_runtime::ports::Models;
+use posse_runtime::ports::ModelResolver;
 
 use super::doctor::passed_on;
 use super::install::replace;
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::config::Config;
-use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+use crate::models::{self, KNOWN, ModelSource, RecordingMode, process_env};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
 
@@ -34,7 +34,7 @@ pub struct StoredKey {
 }
 
 /// Stores the key that a host's server would miss, if there is one. Whoever sits at a terminal is asked.
-pub fn offer(global: &Global) -> Result<Option<StoredKey>> {
+pub fn offer(global: &GlobalArgs) -> Result<Option<StoredKey>> {
     // A server that a host starts reads the usual configuration.
     if global.config.is_some() {
         return Ok(None);
@@ -66,7 +66,7 @@ pub fn offer(global: &Global) -> Result<Option<StoredKey>> {
 fn missing_key(config: &Config) -> Option<MissingKey> {
     let usable = |env| {
         let model = models::configured_model(config, None, env).ok()??;
-        let source = ModelSource::new(config.clone(), env, Tape::None).ok()?;
+        let source = ModelSource::new(config.clone(), env, RecordingMode::None).ok()?;
         source.resolve(&model).ok()
     };
     if usable(passed_on).is_some() {

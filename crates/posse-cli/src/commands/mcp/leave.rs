@@ -3,10 +3,10 @@
 
 use posse_core::Result;
 use posse_messages::say;
-use posse_runtime::session::Hosted;
+use posse_runtime::session::HostSession;
 use tokio::signal::unix::SignalKind;
 
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::commands::worker;
 use crate::config::OnExit;
 use crate::signals::{self, EndSignals};
@@ -23,7 +23,7 @@ pub async fn told_to_stop() -> Result<()> {
 }
 
 /// What becomes of tasks that are at work.
-pub async fn leave(global: &Global, hosted: &Hosted, on_exit: OnExit) -> Result<()> {
+pub async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Result<()> {
     if hosted.at_work().is_empty() {
         return Ok(());
     }

@@ -18,7 +18,7 @@ const LISTED_MAX: usize = 200;
 pub struct FileDiff {
     /// From the root of the repository; for a renamed file the new one.
     pub path: String,
-    pub change: Change,
+    pub change: DiffKind,
     pub added: u64,
     pub removed: u64,
     /// As git writes it, with its header. The request has it, so it is not kept twice.
@@ -30,27 +30,27 @@ pub struct FileDiff {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum DiffKind {
     Added,
     Deleted,
     Modified,
     Renamed { from: String },
 }
 
-impl Change {
+impl DiffKind {
     pub fn word(&self) -> &'static str {
         match self {
-            Change::Added => "added",
-            Change::Deleted => "deleted",
-            Change::Modified => "modified",
-            Change::Renamed { .. } => "renamed",
+            DiffKind::Added => "added",
+            DiffKind::Deleted => "deleted",
+            DiffKind::Modified => "modified",
+            DiffKind::Renamed { .. } => "renamed",
         }
     }
 }
 
 /// The diff as it goes into the request.
 #[derive(Debug)]
-pub struct Fitted {
+pub struct FittedDiff {
     pub text: String,
     /// Files of which not everything is in it.
     pub cut: Vec<CutFile>,
@@ -65,13 +65,13 @@ pub struct CutFile {
 }
 
 impl FileDiff {
-    fn empty(path: String, change: Change) -> Self {
+    fn empty(path: String, change: DiffKind) -> Self {
         Self { path, change, added: 0, removed: 0, text: String::new(), shown: Vec::new() }
     }
 
     /// A file that git does not know yet, as it would show it.
     pub fn added(path: String, content: &[u8]) -> Self {
-        let mut file = Self::empty(path, Change::Added);
+        let mut file = Self::empty(path, DiffKind::Added);
         file.text = new_header(&file.path);
         let new_name = quoted(&format!("b/{}", file.path));
         if content.contains(&0) {
@@ -93,7 +93,7 @@ impl FileDiff {
     /// A file that is there and was not looked at.
     pub fn unseen(path: String, why: &str) -> Self {
         let text = format!("{}[not shown: {why}]\n", new_header(&path));
-        Self { text, ..Self::empty(path, Change::Added) }
+        Self { text, ..Self::empty(path, DiffKind::Added) }
     }
 
     pub fn shows(&self, line: u64) -> bool {
@@ -103,8 +103,8 @@ impl FileDiff {
     /// One line of a list.
     fn listed(&self) -> String {
         let from = match &self.change {
-            Change::Renamed { from } => format!(" from {}", quoted(from)),
-            Change::Added | Change::Deleted | Change::Modified => String::new(),
+            DiffKind::Renamed { from } => format!(" from {}", quoted(from)),
+            DiffKind::Added | DiffKind::Deleted | DiffKind::Modified => String::new(),
         };
         format!("{} ({}{from}, +{} -{})", quoted(&self.path), self.change.word(), self.added, self.removed)
     }
@@ -116,7 +116,7 @@ pub fn parse(patch: &[u8]) -> Vec<FileDiff> {
     let mut files: Vec<FileDiff> = Vec::new();
     for line in text.split_inclusive('\n') {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            files.push(FileDiff::empty(name_of(names.trim_end_matches('\n')), Change::Modified));
+            files.push(FileDiff::empty(name_of(names.trim_end_matches('\n')), DiffKind::Modified));
         }
         if let Some(file) = files.last_mut() {
             file.take(line);
@@ -136,11 +136,11 @@ impl FileDiff {
             self.added += u64::from(line.starts_with('+'));
             self.removed += u64::from(line.starts_with('-'));
         } else if line.starts_with("new file") {
-            self.change = Change::Added;
+            self.change = DiffKind::Added;
         } else if line.starts_with("deleted file") {
-            self.change = Change::Deleted;
+            self.change = DiffKind::Deleted;
         } else if let Some(from) = line.strip_prefix("rename from ") {
-            self.change = Change::Renamed { from: unquoted(from) };
+            self.change = DiffKind::Renamed { from: unquoted(from) };
         } else if let Some(to) = line.strip_prefix("rename to ") {
             self.path = unquoted(to);
         }
@@ -148,7 +148,7 @@ impl FileDiff {
 
     /// `-1,3 +1,4 @@ …`
     fn range(&self, header: &str) -> Option<(u64, u64)> {
-        let sign = if self.change == Change::Deleted { '-' } else { '+' };
+        let sign = if self.change == DiffKind::Deleted { '-' } else { '+' };
         let side = header.split(' ').find_map(|word| word.strip_prefix(sign))?;
         let (start, count) = side.split_once(',').unwrap_or((side, "1"));
         let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
@@ -231,13 +231,13 @@ fn unquoted(name: &str) -> String {
 
 /// As much as fits, fairly: small files are whole, and what is left is divided equally among the others. What is left out is
 /// said where it would stand. `window` is how many tokens the model takes.
-pub fn fit(files: &[FileDiff], window: Option<u64>) -> Fitted {
+pub fn fit(files: &[FileDiff], window: Option<u64>) -> FittedDiff {
     // Four bytes to a token, and a third of the window for the diff.
     let of_window = window.map_or(usize::MAX, |tokens| usize::try_from(tokens / 3 * 4).unwrap_or(usize::MAX));
     let sizes: Vec<usize> = files.iter().map(|file| file.text.len()).collect();
     let shares = shares(&sizes, TOTAL_BYTES_MAX.min(of_window));
     let unshown = shares.iter().filter(|share| **share == 0).count();
-    let mut fitted = Fitted { text: String::new(), cut: Vec::new() };
+    let mut fitted = FittedDiff { text: String::new(), cut: Vec::new() };
     for (file, share) in files.iter().zip(shares) {
         if file.text.len() <= share {
             fitted.text.push_str(&file.text);

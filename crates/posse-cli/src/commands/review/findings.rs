@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::diff::{Change, FileDiff, quoted};
+use super::diff::{DiffKind, FileDiff, quoted};
 
 /// Of a finding that cannot be read, as far as it is told.
 const EXCERPT_BYTES_MAX: usize = 500;
@@ -16,7 +16,7 @@ const EXCERPT_BYTES_MAX: usize = 500;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum FindingSeverity {
     Info,
     Low,
     Medium,
@@ -24,10 +24,15 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
+impl FindingSeverity {
     /// The gravest first.
-    pub const ALL: [Severity; 5] =
-        [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+    pub const ALL: [FindingSeverity; 5] = [
+        FindingSeverity::Critical,
+        FindingSeverity::High,
+        FindingSeverity::Medium,
+        FindingSeverity::Low,
+        FindingSeverity::Info,
+    ];
 
     /// In any case, and with the one other word for `info` that models use.
     fn read(told: &str) -> Option<Self> {
@@ -38,39 +43,41 @@ impl Severity {
 
     pub fn title(self) -> &'static str {
         match self {
-            Severity::Info => "Info",
-            Severity::Low => "Low",
-            Severity::Medium => "Medium",
-            Severity::High => "High",
-            Severity::Critical => "Critical",
+            FindingSeverity::Info => "Info",
+            FindingSeverity::Low => "Low",
+            FindingSeverity::Medium => "Medium",
+            FindingSeverity::High => "High",
+            FindingSeverity::Critical => "Critical",
         }
     }
 
     /// As the reviewer was told.
     pub fn meaning(self) -> &'static str {
         match self {
-            Severity::Critical => "Loses or leaks data, lets someone in, or breaks what everybody uses.",
-            Severity::High => "A mistake that people will meet in normal use.",
-            Severity::Medium => "A mistake in rare cases, or something that will cause one soon.",
-            Severity::Low => "A small weakness that is worth mending.",
-            Severity::Info => "Worth knowing, nothing to mend.",
+            FindingSeverity::Critical => {
+                "Loses or leaks data, lets someone in, or breaks what everybody uses."
+            }
+            FindingSeverity::High => "A mistake that people will meet in normal use.",
+            FindingSeverity::Medium => "A mistake in rare cases, or something that will cause one soon.",
+            FindingSeverity::Low => "A small weakness that is worth mending.",
+            FindingSeverity::Info => "Worth knowing, nothing to mend.",
         }
     }
 
     pub fn word(self) -> &'static str {
         match self {
-            Severity::Info => "info",
-            Severity::Low => "low",
-            Severity::Medium => "medium",
-            Severity::High => "high",
-            Severity::Critical => "critical",
+            FindingSeverity::Info => "info",
+            FindingSeverity::Low => "low",
+            FindingSeverity::Medium => "medium",
+            FindingSeverity::High => "high",
+            FindingSeverity::Critical => "critical",
         }
     }
 }
 
 /// Whether what a finding names is there. One that names nothing is kept: it may still be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FindingLocation {
     InDiff,
     /// The file has this line, but the diff does not show it.
     Outside,
@@ -78,35 +85,35 @@ pub enum Place {
     Missing,
 }
 
-impl Place {
+impl FindingLocation {
     pub fn word(self) -> &'static str {
         match self {
-            Place::InDiff => "in_diff",
-            Place::Outside => "outside_diff",
-            Place::Missing => "not_found",
+            FindingLocation::InDiff => "in_diff",
+            FindingLocation::Outside => "outside_diff",
+            FindingLocation::Missing => "not_found",
         }
     }
 
     /// What a reader should know about it.
     pub fn remark(self) -> Option<String> {
         match self {
-            Place::InDiff => None,
-            Place::Outside => Some(say!("review-place-outside")),
-            Place::Missing => Some(say!("review-place-missing")),
+            FindingLocation::InDiff => None,
+            FindingLocation::Outside => Some(say!("review-place-outside")),
+            FindingLocation::Missing => Some(say!("review-place-missing")),
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub severity: Severity,
+pub struct ReviewFinding {
+    pub severity: FindingSeverity,
     pub file: String,
     /// `None`: the whole file.
     pub line: Option<u64>,
     pub title: String,
     pub explanation: String,
     pub suggestion: String,
-    pub place: Place,
+    pub place: FindingLocation,
     /// `None`: there is no such file.
     pub anchor: Option<LineAnchor>,
 }
@@ -133,7 +140,7 @@ impl LineAnchor {
     }
 }
 
-impl Finding {
+impl ReviewFinding {
     /// `src/a.rs:12`, on one line whatever the file is called.
     pub fn location(&self) -> String {
         let file = quoted(&self.file);
@@ -202,16 +209,16 @@ impl DroppedFinding {
 }
 
 #[derive(Debug, Default)]
-pub struct Findings {
+pub struct ReviewFindings {
     pub summary: String,
     /// The gravest first; among equals as they were told.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ReviewFinding>,
     pub dropped: Vec<DroppedFinding>,
 }
 
 /// A finding as the model told it, before it is known what it points to.
 struct ToldFinding {
-    severity: Severity,
+    severity: FindingSeverity,
     file: String,
     line: Option<u64>,
     title: String,
@@ -219,7 +226,7 @@ struct ToldFinding {
     suggestion: String,
 }
 
-impl Findings {
+impl ReviewFindings {
     /// Reads an answer, whether it satisfies the schema or not; `None` if it has no list of findings. `content` is what a file
     /// has now.
     pub fn read(
@@ -250,17 +257,17 @@ impl Findings {
     /// `2 high, 1 low`, or that there is nothing.
     pub fn counted(&self) -> String {
         let count = |severity| self.findings.iter().filter(|finding| finding.severity == severity).count();
-        let counts = Severity::ALL.map(|severity| (count(severity), severity.word()));
+        let counts = FindingSeverity::ALL.map(|severity| (count(severity), severity.word()));
         let words: Vec<String> =
             counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         if words.is_empty() { say!("review-no-findings") } else { words.join(", ") }
     }
 
     /// Findings as grave as this, by whether they point to something.
-    pub fn grave(&self, at_least: Severity) -> GraveFindings {
+    pub fn grave(&self, at_least: FindingSeverity) -> GraveFindings {
         let grave = self.findings.iter().filter(|finding| finding.severity >= at_least);
-        let (nowhere, placed): (Vec<&Finding>, Vec<&Finding>) =
-            grave.partition(|finding| finding.place == Place::Missing);
+        let (nowhere, placed): (Vec<&ReviewFinding>, Vec<&ReviewFinding>) =
+            grave.partition(|finding| finding.place == FindingLocation::Missing);
         GraveFindings { placed: placed.len(), nowhere: nowhere.len() }
     }
 }
@@ -277,7 +284,8 @@ impl ToldFinding {
         if !value.is_object() {
             return Err(DropReason::NotAnObject);
         }
-        let severity = Severity::read(&text(value, "severity")).ok_or(DropReason::SeverityUnreadable)?;
+        let severity =
+            FindingSeverity::read(&text(value, "severity")).ok_or(DropReason::SeverityUnreadable)?;
         let file = text(value, "file");
         if file.trim().is_empty() {
             return Err(DropReason::FileMissing);
@@ -297,16 +305,16 @@ impl ToldFinding {
         Ok(Self { severity, file, line, title, explanation, suggestion: text(value, "suggestion") })
     }
 
-    fn placed(self, files: &[FileDiff], content: &impl Fn(&str) -> Option<Vec<u8>>) -> Finding {
+    fn placed(self, files: &[FileDiff], content: &impl Fn(&str) -> Option<Vec<u8>>) -> ReviewFinding {
         let Self { severity, file, line, title, explanation, suggestion } = self;
         let file = named(&file, files);
         let now = content(&file);
         let lines = now.as_ref().map(|bytes| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64);
         let place = place(&file, line, files, lines);
         let is_file = now.is_some() || files.iter().any(|changed| changed.path == file);
-        let line_now = line.filter(|_| place != Place::Missing).unwrap_or(1);
+        let line_now = line.filter(|_| place != FindingLocation::Missing).unwrap_or(1);
         let anchor = is_file.then(|| LineAnchor::of(line_now, &now.unwrap_or_default()));
-        Finding { severity, file, line, title, explanation, suggestion, place, anchor }
+        ReviewFinding { severity, file, line, title, explanation, suggestion, place, anchor }
     }
 }
 
@@ -352,18 +360,18 @@ fn named(told: &str, files: &[FileDiff]) -> String {
     }
 }
 
-fn place(file: &str, line: Option<u64>, files: &[FileDiff], lines: Option<u64>) -> Place {
+fn place(file: &str, line: Option<u64>, files: &[FileDiff], lines: Option<u64>) -> FindingLocation {
     let changed = files.iter().find(|changed| changed.path == file);
     match (changed, line) {
-        (Some(_), None) => return Place::InDiff,
-        (Some(changed), Some(line)) if changed.shows(line) => return Place::InDiff,
+        (Some(_), None) => return FindingLocation::InDiff,
+        (Some(changed), Some(line)) if changed.shows(line) => return FindingLocation::InDiff,
         // Only the diff knows its lines.
-        (Some(changed), Some(_)) if changed.change == Change::Deleted => return Place::Missing,
+        (Some(changed), Some(_)) if changed.change == DiffKind::Deleted => return FindingLocation::Missing,
         _ => {}
     }
     match lines {
-        Some(lines) if line.is_none_or(|line| line <= lines) => Place::Outside,
-        _ => Place::Missing,
+        Some(lines) if line.is_none_or(|line| line <= lines) => FindingLocation::Outside,
+        _ => FindingLocation::Missing,
     }
 }
 
@@ -388,7 +396,7 @@ mod tests {
             "other.rs" => Some(b"x\n".repeat(3)),
             _ => None,
         };
-        let found = Findings::read(&answer, &files, content).unwrap();
+        let found = ReviewFindings::read(&answer, &files, content).unwrap();
         let places: Vec<(String, &str)> =
             found.findings.iter().map(|finding| (finding.location(), finding.place.word())).collect();
         let expected = [
@@ -405,12 +413,12 @@ mod tests {
         ];
         assert_eq!(places, expected.map(|(place, word)| (place.to_owned(), word)));
         assert_eq!(found.counted(), "1 critical, 8 low, 1 info");
-        assert_eq!(Findings::default().counted(), "no findings");
+        assert_eq!(ReviewFindings::default().counted(), "no findings");
         let grave =
-            |found: &Findings, at_least| (found.grave(at_least).placed, found.grave(at_least).nowhere);
-        assert_eq!(grave(&found, Severity::Critical), (1, 0));
-        assert_eq!(grave(&found, Severity::Low), (6, 3));
-        assert_eq!(grave(&Findings::default(), Severity::Info), (0, 0));
+            |found: &ReviewFindings, at_least| (found.grave(at_least).placed, found.grave(at_least).nowhere);
+        assert_eq!(grave(&found, FindingSeverity::Critical), (1, 0));
+        assert_eq!(grave(&found, FindingSeverity::Low), (6, 3));
+        assert_eq!(grave(&ReviewFindings::default(), FindingSeverity::Info), (0, 0));
         let anchors: Vec<Option<u64>> =
             found.findings.iter().map(|finding| finding.anchor.as_ref().map(|anchor| anchor.line)).collect();
         let expected =

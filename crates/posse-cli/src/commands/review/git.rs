@@ -46,7 +46,7 @@ const DATA: &[&str] = &[
     "core.trustctime",
 ];
 
-pub struct Repository {
+pub struct ReviewRepository {
     /// The work tree.
     pub root: PathBuf,
     here: PathBuf,
@@ -71,13 +71,13 @@ pub enum ReviewScope {
 
 /// What there is to review.
 #[derive(Debug)]
-pub struct Changes {
+pub struct ReviewChanges {
     pub files: Vec<FileDiff>,
     /// What was not looked at, and why.
     pub notes: Vec<String>,
 }
 
-impl Repository {
+impl ReviewRepository {
     pub async fn open(here: &Path) -> Result<Self> {
         let is_root = |dir: &&Path| dir.join(".git").symlink_metadata().is_ok();
         let Some(root) = here.ancestors().find(is_root) else {
@@ -87,13 +87,13 @@ impl Repository {
         let plain = plain(root);
         let asked = ["objects", "index", "info/exclude"].into_iter().flat_map(|what| ["--git-path", what]);
         let places = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"];
-        let answer = Git::new(&plain, root).args(places).args(asked).text().await?;
+        let answer = ReviewGit::new(&plain, root).args(places).args(asked).text().await?;
         let [format, git_dir, objects, index, exclude] = answer.lines().collect::<Vec<_>>()[..] else {
             return Err(failed("rev-parse", &say!("git-odd-answer")));
         };
         let stand_in = stand_in(format, Path::new(git_dir), Path::new(exclude))
             .map_err(|e| failed("diff", &say!("git-no-temporary")).caused_by(e))?;
-        let settings = Git::new(&plain, root).args(["config", "--list", "-z"]).text().await?;
+        let settings = ReviewGit::new(&plain, root).args(["config", "--list", "-z"]).text().await?;
         let mut isolated = plain.clone();
         let mut set = |name: &str, value: &OsStr| isolated.push((name.into(), value.to_owned()));
         set("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null"));
@@ -107,7 +107,7 @@ impl Repository {
     }
 
     /// The changes in a scope, below these paths if there are any.
-    pub async fn changes(&self, scope: &ReviewScope, paths: &[PathBuf]) -> Result<Changes> {
+    pub async fn changes(&self, scope: &ReviewScope, paths: &[PathBuf]) -> Result<ReviewChanges> {
         let compared = self.compared(scope).await?;
         let compared: Vec<&str> = compared.iter().map(String::as_str).collect();
         self.check(&compared, paths).await?;
@@ -126,7 +126,7 @@ impl Repository {
             }
             ReviewScope::Staged | ReviewScope::Commit(_) => {}
         }
-        Ok(Changes { files, notes })
+        Ok(ReviewChanges { files, notes })
     }
 
     /// What `git diff` is told to compare.
@@ -190,7 +190,7 @@ impl Repository {
             let one = std::slice::from_ref(path);
             let known = self.look(vec!["ls-files", "--cached", "--"], one);
             let changed = self.look([DIFF, &["--name-only"], compared, &["--"]].concat(), one);
-            let is_empty = |output: Output| output.bytes.is_empty();
+            let is_empty = |output: GitOutput| output.bytes.is_empty();
             if is_empty(known.output(ANSWER_BYTES_MAX).await?)
                 && is_empty(changed.output(ANSWER_BYTES_MAX).await?)
             {
@@ -211,7 +211,7 @@ impl Repository {
         let Some(head) = self.commit("HEAD").await? else {
             return Err(unknown(say!("review-no-commit")).hint(say!("review-no-commit-hint")));
         };
-        let asked = Git::new(&self.plain, &self.root).args(["merge-base", &named, &head]);
+        let asked = ReviewGit::new(&self.plain, &self.root).args(["merge-base", &named, &head]);
         let output = asked.run(ANSWER_BYTES_MAX).await?;
         if output.succeeded {
             return Ok(String::from_utf8_lossy(output.bytes.trim_ascii()).into_owned());
@@ -226,7 +226,7 @@ impl Repository {
     async fn commit(&self, name: &str) -> Result<Option<String>> {
         let wanted = format!("{name}^{{commit}}");
         let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
-        let output = Git::new(&self.plain, &self.root).args(args).run(ANSWER_BYTES_MAX).await?;
+        let output = ReviewGit::new(&self.plain, &self.root).args(args).run(ANSWER_BYTES_MAX).await?;
         let found = output.bytes.trim_ascii();
         let id = std::str::from_utf8(found).ok().filter(|id| output.succeeded && !id.is_empty());
         Ok(id.map(str::to_owned))
@@ -234,14 +234,14 @@ impl Repository {
 
     /// What a repository without a commit is compared with.
     async fn empty_tree(&self) -> Result<String> {
-        let made = Git::new(&self.isolated, &self.root).args(["hash-object", "-t", "tree", "--stdin"]);
+        let made = ReviewGit::new(&self.isolated, &self.root).args(["hash-object", "-t", "tree", "--stdin"]);
         Ok(made.text().await?.trim().to_owned())
     }
 
     /// Paths are the person's, so they count from where they are.
-    fn look(&self, args: Vec<&str>, paths: &[PathBuf]) -> Git {
+    fn look(&self, args: Vec<&str>, paths: &[PathBuf]) -> ReviewGit {
         let from = if paths.is_empty() { &self.root } else { &self.here };
-        Git::new(&self.isolated, from).args(args).args(paths)
+        ReviewGit::new(&self.isolated, from).args(args).args(paths)
     }
 
     fn untracked(&self, name: &[u8]) -> FileDiff {
@@ -369,20 +369,20 @@ fn stand_in(format: &str, git_dir: &Path, exclude: &Path) -> std::io::Result<Scr
     Ok(dir)
 }
 
-struct Git {
+struct ReviewGit {
     command: Command,
     /// Which of git's commands it is.
     what: String,
 }
 
-struct Output {
+struct GitOutput {
     bytes: Vec<u8>,
     is_cut: bool,
     succeeded: bool,
     complaint: String,
 }
 
-impl Output {
+impl GitOutput {
     /// Why it failed, in git's words.
     fn reason(&self) -> String {
         let said = self.complaint.lines().next().unwrap_or("no reason given");
@@ -390,7 +390,7 @@ impl Output {
     }
 }
 
-impl Git {
+impl ReviewGit {
     fn new(environment: &[(OsString, OsString)], directory: &Path) -> Self {
         let mut command = Command::new("git");
         command
@@ -415,7 +415,7 @@ impl Git {
         self
     }
 
-    async fn run(mut self, bytes_max: u64) -> Result<Output> {
+    async fn run(mut self, bytes_max: u64) -> Result<GitOutput> {
         let mut child = self.command.spawn().map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
                 Error::new(ErrorCode::Io, say!("git-missing")).hint(say!("git-missing-hint"))
@@ -429,7 +429,7 @@ impl Git {
             // One that still has something to say is ended instead of heard out.
             let succeeded = if is_cut { true } else { child.wait().await?.success() };
             let complaint = String::from_utf8_lossy(&complaint).trim().to_owned();
-            std::io::Result::Ok(Output { bytes, is_cut, succeeded, complaint })
+            std::io::Result::Ok(GitOutput { bytes, is_cut, succeeded, complaint })
         };
         match tokio::time::timeout(PATIENCE, work).await {
             Ok(output) => output.map_err(|e| failed(&self.what, &say!("git-unreadable")).caused_by(e)),
@@ -438,7 +438,7 @@ impl Git {
     }
 
     /// What it prints, if it succeeds.
-    async fn output(self, bytes_max: u64) -> Result<Output> {
+    async fn output(self, bytes_max: u64) -> Result<GitOutput> {
         let what = self.what.clone();
         let output = self.run(bytes_max).await?;
         if output.succeeded {

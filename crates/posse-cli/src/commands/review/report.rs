@@ -3,27 +3,29 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use posse_core::outcome::Status;
+use posse_core::outcome::OutcomeStatus;
 use posse_core::text::visible;
 use posse_messages::say;
 use serde_json::{Value, json};
 
 use super::diff::{CutFile, FileDiff, quoted};
-use super::findings::{DroppedFinding, Finding, Findings, LineAnchor, Place, Severity};
-use crate::render::{Thing, many};
+use super::findings::{
+    DroppedFinding, FindingLocation, FindingSeverity, LineAnchor, ReviewFinding, ReviewFindings,
+};
+use crate::render::{CountedNoun, many};
 
 /// Results that GitHub shows of one run, the gravest ones. It refuses a file with five times as many.
 const RESULTS_MAX: usize = 5_000;
 
 /// Everything that is told of a review.
-pub struct Report<'a> {
+pub struct ReviewReport<'a> {
     pub files: &'a [FileDiff],
     pub cut: &'a [CutFile],
     pub notes: &'a [String],
     /// `None`: the review did not come to an end.
-    pub found: Option<&'a Findings>,
+    pub found: Option<&'a ReviewFindings>,
     pub gate: Option<ReviewGate>,
-    pub status: Status,
+    pub status: OutcomeStatus,
     /// The envelope of the task; `None` if there was nothing to do.
     pub run: Option<Value>,
 }
@@ -31,29 +33,31 @@ pub struct Report<'a> {
 /// What `--fail-on` looks for.
 #[derive(Debug, Clone, Copy)]
 pub struct ReviewGate {
-    pub at_least: Severity,
+    pub at_least: FindingSeverity,
     /// Findings that point nowhere count, too.
     pub unplaced: bool,
 }
 
 impl ReviewGate {
-    pub fn is_closed_by(&self, found: &Findings) -> bool {
+    pub fn is_closed_by(&self, found: &ReviewFindings) -> bool {
         let grave = found.grave(self.at_least);
         grave.placed > 0 || (self.unplaced && grave.nowhere > 0)
     }
 }
 
 /// Reads well as it is, and better where Markdown is shown.
-pub fn markdown(report: &Report<'_>) -> String {
+pub fn markdown(report: &ReviewReport<'_>) -> String {
     let Some(found) = report.found else {
         let text = report.run.as_ref().and_then(|run| run["text"].as_str()).unwrap_or_default();
         let text = format!("# {}\n\n{}\n{}", say!("review-unfinished"), text.trim(), report.quotes());
         return visible(&text).into_owned();
     };
-    let files = many(report.files.len() as u64, Thing::File);
+    let files = many(report.files.len() as u64, CountedNoun::File);
     let title = match report.status {
-        Status::Completed => say!("review-of", files),
-        Status::Partial | Status::Failed | Status::Cancelled => say!("review-of-partial", files),
+        OutcomeStatus::Completed => say!("review-of", files),
+        OutcomeStatus::Partial | OutcomeStatus::Failed | OutcomeStatus::Cancelled => {
+            say!("review-of-partial", files)
+        }
     };
     let mut text = format!("# {title}: {}\n", found.counted());
     if !found.summary.trim().is_empty() {
@@ -66,8 +70,8 @@ pub fn markdown(report: &Report<'_>) -> String {
     visible(&text).into_owned()
 }
 
-fn section(finding: &Finding) -> String {
-    let Finding { severity, title, explanation, suggestion, place, .. } = finding;
+fn section(finding: &ReviewFinding) -> String {
+    let ReviewFinding { severity, title, explanation, suggestion, place, .. } = finding;
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut text = format!("## {} · {} · {title}\n", severity.word(), finding.location());
     if let Some(remark) = place.remark() {
@@ -82,13 +86,13 @@ fn section(finding: &Finding) -> String {
     text
 }
 
-impl Report<'_> {
+impl ReviewReport<'_> {
     /// What was not looked at, not read or not counted.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = self.notes.to_vec();
         remarks.extend(self.cut_remark());
         if let Some(found) = self.found {
-            if self.status != Status::Completed {
+            if self.status != OutcomeStatus::Completed {
                 remarks.push(say!("review-stopped-early", reason = self.reason()));
             }
             remarks.extend(found.dropped.iter().map(DroppedFinding::remark));
@@ -109,7 +113,7 @@ impl Report<'_> {
     pub fn unseen(&self) -> Option<String> {
         self.gate?;
         let lines: u64 = self.cut.iter().map(|cut| cut.lines).sum();
-        let files = many(self.cut.len() as u64, Thing::File);
+        let files = many(self.cut.len() as u64, CountedNoun::File);
         (!self.cut.is_empty()).then(|| say!("review-unseen", lines, files))
     }
 
@@ -138,13 +142,13 @@ impl Report<'_> {
 }
 
 /// Findings that would close the gate if they pointed to something.
-fn uncounted(gate: ReviewGate, found: &Findings) -> Option<String> {
+fn uncounted(gate: ReviewGate, found: &ReviewFindings) -> Option<String> {
     let nowhere = found.grave(gate.at_least).nowhere;
     let severity = gate.at_least.word();
     (nowhere > 0 && !gate.is_closed_by(found)).then(|| say!("review-uncounted", n = nowhere, severity))
 }
 
-pub fn json(report: &Report<'_>) -> Value {
+pub fn json(report: &ReviewReport<'_>) -> Value {
     let unseen =
         |file: &FileDiff| report.cut.iter().find(|cut| cut.path == file.path).map_or(0, |cut| cut.lines);
     let files = report.files.iter().map(|file| {
@@ -158,7 +162,7 @@ pub fn json(report: &Report<'_>) -> Value {
         "type": "review",
         "status": report.status.wire(),
         "summary": report.found.map(|found| &found.summary),
-        "findings": findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
+        "findings": findings.iter().map(ReviewFinding::to_json).collect::<Vec<_>>(),
         "dropped": dropped.iter().map(DroppedFinding::to_json).collect::<Vec<_>>(),
         "files": files.collect::<Vec<_>>(),
         "notes": report.remarks().into_iter().chain(report.unseen()).collect::<Vec<_>>(),
@@ -168,13 +172,13 @@ pub fn json(report: &Report<'_>) -> Value {
 
 /// SARIF 2.1.0, as GitHub code scanning takes it: each result has a place in a file. Findings about files that do not exist
 /// are notifications. One rule for each severity, because what a review finds has no rules of its own.
-pub fn sarif(report: &Report<'_>) -> Value {
+pub fn sarif(report: &ReviewReport<'_>) -> Value {
     let findings = report.found.map_or(&[][..], |found| &found.findings);
     let anchored = findings.iter().filter_map(|finding| Some((finding, finding.anchor.as_ref()?)));
     let mut seen = HashMap::new();
     let results: Vec<Value> =
         anchored.take(RESULTS_MAX).map(|(finding, anchor)| result(finding, anchor, &mut seen)).collect();
-    let is_complete = report.found.is_some() && report.status == Status::Completed;
+    let is_complete = report.found.is_some() && report.status == OutcomeStatus::Completed;
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -191,7 +195,7 @@ pub fn sarif(report: &Report<'_>) -> Value {
 }
 
 fn driver() -> Value {
-    let rules = Severity::ALL.map(|severity| {
+    let rules = FindingSeverity::ALL.map(|severity| {
         let short = format!("A finding of severity {}", severity.word());
         json!({
             "id": rule(severity),
@@ -207,7 +211,7 @@ fn driver() -> Value {
     json!({ "name": "posse", "version": version, "semanticVersion": version, "rules": rules })
 }
 
-fn notifications(report: &Report<'_>, findings: &[Finding]) -> Vec<Value> {
+fn notifications(report: &ReviewReport<'_>, findings: &[ReviewFinding]) -> Vec<Value> {
     let notify = |level: &str, text: String| json!({ "level": level, "message": { "text": text } });
     let mut told: Vec<Value> = Vec::new();
     if report.found.is_none() {
@@ -223,33 +227,33 @@ fn notifications(report: &Report<'_>, findings: &[Finding]) -> Vec<Value> {
     told
 }
 
-fn rule(severity: Severity) -> String {
+fn rule(severity: FindingSeverity) -> String {
     format!("review-{}", severity.word())
 }
 
-fn level(severity: Severity) -> &'static str {
+fn level(severity: FindingSeverity) -> &'static str {
     match severity {
-        Severity::Critical | Severity::High => "error",
-        Severity::Medium => "warning",
-        Severity::Low | Severity::Info => "note",
+        FindingSeverity::Critical | FindingSeverity::High => "error",
+        FindingSeverity::Medium => "warning",
+        FindingSeverity::Low | FindingSeverity::Info => "note",
     }
 }
 
 /// GitHub's own scale.
-fn problem(severity: Severity) -> &'static str {
+fn problem(severity: FindingSeverity) -> &'static str {
     match severity {
-        Severity::Critical | Severity::High => "error",
-        Severity::Medium => "warning",
-        Severity::Low | Severity::Info => "recommendation",
+        FindingSeverity::Critical | FindingSeverity::High => "error",
+        FindingSeverity::Medium => "warning",
+        FindingSeverity::Low | FindingSeverity::Info => "recommendation",
     }
 }
 
 /// How often each line of a file was pointed to by each rule.
-type Occurrences = HashMap<(String, Severity, String), u32>;
+type Occurrences = HashMap<(String, FindingSeverity, String), u32>;
 
-fn result(finding: &Finding, anchor: &LineAnchor, seen: &mut Occurrences) -> Value {
-    let Finding { severity, file, line, place, .. } = finding;
-    let index = Severity::ALL.iter().position(|other| other == severity).expect("all are listed");
+fn result(finding: &ReviewFinding, anchor: &LineAnchor, seen: &mut Occurrences) -> Value {
+    let ReviewFinding { severity, file, line, place, .. } = finding;
+    let index = FindingSeverity::ALL.iter().position(|other| other == severity).expect("all are listed");
     let LineAnchor { line: at, end_column, hash } = anchor;
     let occurrence = seen.entry((file.clone(), *severity, hash.clone())).or_default();
     *occurrence += 1;
@@ -267,8 +271,8 @@ fn result(finding: &Finding, anchor: &LineAnchor, seen: &mut Occurrences) -> Val
 }
 
 /// The title as a sentence, because that is all that some readers show, and then the rest.
-fn message(finding: &Finding) -> String {
-    let Finding { title, explanation, suggestion, place, .. } = finding;
+fn message(finding: &ReviewFinding) -> String {
+    let ReviewFinding { title, explanation, suggestion, place, .. } = finding;
     let title = title.trim();
     let title = match title.ends_with(['.', '!', '?', '。']) {
         true => title.to_owned(),
@@ -276,8 +280,8 @@ fn message(finding: &Finding) -> String {
     };
     let said = match place {
         // It points elsewhere or nowhere, so the text has to say what was meant.
-        Place::Missing => format!("{}: {title}", finding.location()),
-        Place::InDiff | Place::Outside => title,
+        FindingLocation::Missing => format!("{}: {title}", finding.location()),
+        FindingLocation::InDiff | FindingLocation::Outside => title,
     };
     let parts = [said.as_str(), explanation.trim(), suggestion.trim()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")

@@ -5,13 +5,13 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::client::{Begun, Keeper, SignIn, Standing};
+use posse_mcp::client::{LoginStanding, SignIn, SignInStart, TokenManager};
 use posse_messages::say;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::args::Global;
-use crate::servers::Named;
+use crate::args::GlobalArgs;
+use crate::servers::NamedServer;
 use crate::terminal;
 
 /// What opens an address in the browser of whoever sits here.
@@ -19,18 +19,18 @@ const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" }
 
 /// How somebody goes to the browser and comes back.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub struct LoginMethod {
     pub no_browser: bool,
     pub paste: bool,
 }
 
-pub async fn login(global: &Global, named: &Named, way: Way) -> Result<()> {
+pub async fn login(global: &GlobalArgs, named: &NamedServer, way: LoginMethod) -> Result<()> {
     let keeper = keeper(named)?;
-    if keeper.standing()? == Standing::Unasked {
+    if keeper.standing()? == LoginStanding::Unasked {
         // It says itself where to sign in and for what, when it refuses; why else it cannot be used is said below.
         let _ = named.server.look().await;
     }
-    if let Begun::Person(sign_in) = keeper.sign_in().await? {
+    if let SignInStart::Person(sign_in) = keeper.sign_in().await? {
         show(global, named, sign_in.url(), way);
         let redirect = redirect(&sign_in, way).await?;
         sign_in.finish(&redirect).await?;
@@ -47,7 +47,7 @@ pub async fn login(global: &Global, named: &Named, way: Way) -> Result<()> {
     Ok(())
 }
 
-pub async fn logout(global: &Global, named: &Named) -> Result<()> {
+pub async fn logout(global: &GlobalArgs, named: &NamedServer) -> Result<()> {
     let was_signed_in = keeper(named)?.sign_out().await?;
     let server = named.server.config().name.as_str();
     match (global.json, was_signed_in) {
@@ -58,14 +58,14 @@ pub async fn logout(global: &Global, named: &Named) -> Result<()> {
     Ok(())
 }
 
-fn keeper(named: &Named) -> Result<&Arc<Keeper>> {
+fn keeper(named: &NamedServer) -> Result<&Arc<TokenManager>> {
     let server = &named.server.config().name;
     let nobody = || Error::new(ErrorCode::InvalidRequest, say!("mcp-nobody-signs-in", server));
     named.server.keeper().ok_or_else(nobody)
 }
 
 /// The address is printed in any case; a browser is opened only for somebody who sits here.
-fn show(global: &Global, named: &Named, url: &str, way: Way) {
+fn show(global: &GlobalArgs, named: &NamedServer, url: &str, way: LoginMethod) {
     let server = named.server.config().name.as_str();
     if global.json {
         terminal::out(&json!({ "server": server, "url": url }).to_string());
@@ -88,7 +88,7 @@ fn show(global: &Global, named: &Named, url: &str, way: Way) {
 }
 
 /// What the browser was sent back to: it comes here, or somebody pastes it.
-async fn redirect(sign_in: &SignIn<'_>, way: Way) -> Result<String> {
+async fn redirect(sign_in: &SignIn<'_>, way: LoginMethod) -> Result<String> {
     if way.paste || terminal::is_attended() {
         tokio::select! {
             came = sign_in.redirected() => came,
@@ -100,7 +100,7 @@ async fn redirect(sign_in: &SignIn<'_>, way: Way) -> Result<String> {
 }
 
 /// A line of standard input. The thread that reads it ends with the process.
-async fn pasted(way: Way) -> Result<String> {
+async fn pasted(way: LoginMethod) -> Result<String> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
         let lines = std::io::stdin().lock().lines().map_while(|line| line.ok());

@@ -3,23 +3,23 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use posse_core::lease::{Places, conflict, in_the_way};
+use posse_core::lease::{WritePaths, conflict, in_the_way};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::ports::{Store, TaskRow};
 use posse_store::SqliteStore;
-use posse_tools::worktree::{Applied, Worktree};
+use posse_tools::worktree::{AppliedChanges, GitWorktree};
 use serde_json::json;
 
 use super::diff::show;
 use super::find;
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::setup::Setup;
 use crate::worktrees::trees;
 use crate::{owner, terminal};
 
 /// The patch, byte for byte unless a person looks at it.
-pub fn diff(global: &Global, row: &TaskRow, worktree: &Worktree) -> Result<ExitCode> {
+pub fn diff(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Result<ExitCode> {
     // What a person corrected in there since is part of it.
     if !is_at_work(row) {
         worktree.keep()?;
@@ -56,8 +56,8 @@ pub fn diff(global: &Global, row: &TaskRow, worktree: &Worktree) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<ExitCode> {
-    let Found { row, worktree, store } = Found::of(global, wanted).await?;
+pub async fn apply(global: &GlobalArgs, wanted: &str, protected: bool) -> Result<ExitCode> {
+    let FoundWorktree { row, worktree, store } = FoundWorktree::of(global, wanted).await?;
     refuse_at_work(&row, "apply")?;
     if worktree.is_applied() {
         terminal::note(&say!("changes-applied-before", task = row.id));
@@ -67,7 +67,7 @@ pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<Exi
     let origin = worktree.origin().display().to_string();
     let setup = Setup::load_in(global, worktree.origin().to_owned())?;
     let protection = (!protected).then(|| setup.sandbox.protection());
-    let Applied { written, merged, same } = worktree.apply(protection)?;
+    let AppliedChanges { written, merged, same } = worktree.apply(protection)?;
     if global.json {
         terminal::out(
             &json!({
@@ -91,8 +91,8 @@ pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-pub async fn discard(global: &Global, wanted: &str) -> Result<ExitCode> {
-    let Found { row, worktree, .. } = Found::of(global, wanted).await?;
+pub async fn discard(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
+    let FoundWorktree { row, worktree, .. } = FoundWorktree::of(global, wanted).await?;
     refuse_at_work(&row, "discard")?;
     let applied = worktree.is_applied();
     worktree.discard()?;
@@ -103,14 +103,14 @@ pub async fn discard(global: &Global, wanted: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-struct Found {
+struct FoundWorktree {
     row: TaskRow,
-    worktree: Worktree,
+    worktree: GitWorktree,
     store: std::sync::Arc<SqliteStore>,
 }
 
-impl Found {
-    async fn of(global: &Global, wanted: &str) -> Result<Self> {
+impl FoundWorktree {
+    async fn of(global: &GlobalArgs, wanted: &str) -> Result<Self> {
         let setup = Setup::load(global)?;
         let store = setup.store()?;
         let row = find(&*store, wanted).await?;
@@ -143,10 +143,10 @@ fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
 }
 
 /// Nobody's files are changed under a task that holds them.
-async fn refuse_leased(store: &SqliteStore, row: &TaskRow, worktree: &Worktree) -> Result<()> {
+async fn refuse_leased(store: &SqliteStore, row: &TaskRow, worktree: &GitWorktree) -> Result<()> {
     let files = worktree.changed_files()?;
     let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let wanted = Places { workspace: worktree.origin().display().to_string(), paths };
+    let wanted = WritePaths { workspace: worktree.origin().display().to_string(), paths };
     let mut held = store.leases().await?;
     let mut living = Vec::new();
     for lease in held.drain(..) {

@@ -10,13 +10,13 @@ use posse_core::outcome::Outcome;
 use posse_core::{ErrorCode, Result};
 use posse_messages::{fixed, say};
 use posse_runtime::driver::end_cancelled;
-use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{Store, TaskFilter, TaskQuery, TaskRow};
 use posse_store::SqliteStore;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{find, sweep};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::owner;
 use crate::setup;
 use crate::terminal;
@@ -25,7 +25,7 @@ use crate::terminal;
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
-pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let mut row = find(&*store, wanted).await?;
     if row.status != "running" {
@@ -78,7 +78,7 @@ pub async fn end_tree(
     let epoch = store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
     sweep(row.id.clone(), epoch).await;
     let outcome = end_cancelled(store, &row.id, epoch, why, with_parent).await?;
-    let (of, status) = (Which::ChildrenOf(row.id.clone()), Some("running".to_owned()));
+    let (of, status) = (TaskFilter::ChildrenOf(row.id.clone()), Some("running".to_owned()));
     for child in store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await? {
         if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
             continue;

@@ -12,14 +12,14 @@ use posse_store::SqliteStore;
 use serde_json::json;
 
 use super::{apart, find};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::edits::{self, EditSpan, EditedFile};
 use crate::setup::Setup;
 use crate::terminal;
 use crate::worktrees::trees;
 
 /// Prints the patch of a worktree, or the changes of a task and of those below it in the workspace they share.
-pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
+pub async fn diff(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
@@ -33,7 +33,7 @@ pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
     }
 }
 
-async fn in_place(global: &Global, store: &SqliteStore, row: &TaskRow) -> Result<ExitCode> {
+async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Result<ExitCode> {
     let files = edits::gather(store, &row.id, EditSpan::Whole).await?;
     let patch: String = files.iter().filter_map(EditedFile::diff).collect();
     if global.json {

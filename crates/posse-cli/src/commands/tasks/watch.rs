@@ -9,7 +9,7 @@ use posse_messages::say;
 use posse_runtime::ports::{Store, TaskRow};
 
 use super::{find, lines};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::owner;
 use crate::setup;
 use crate::terminal;
@@ -17,7 +17,7 @@ use crate::terminal;
 /// A person does not notice less, and a reading of what is new costs next to nothing.
 const LOOK: Duration = Duration::from_millis(250);
 
-pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let id = find(&*store, wanted).await?.id;
     let (mut seen, mut told) = (0, String::new());

@@ -39,7 +39,7 @@ fn what_was_forbidden_stays_forbidden() {
     assert!(
         !child.rights.mentions("bash") && !child.rights.mentions("grep") && child.rights.mentions("read")
     );
-    assert_eq!(child.rights.access, Access::ReadOnly);
+    assert_eq!(child.rights.access, AccessLevel::ReadOnly);
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn later() -> i64 {
     now_s() + 100
 }
 
-fn own(snapshot: &Snapshot) -> Vec<&str> {
+fn own(snapshot: &RegistrySnapshot) -> Vec<&str> {
     let own = snapshot.entries().iter().filter(|entry| entry.chosen.read.origin.path != "built-in");
     own.map(|entry| entry.name.as_str()).collect()
 }

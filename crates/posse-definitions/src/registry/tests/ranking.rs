@@ -42,7 +42,7 @@ fn two_files_of_one_rank_with_one_name_both_get_a_warning_and_the_first_by_path_
     let snapshot = case.load().snapshot();
     assert_eq!(snapshot.find("same").unwrap().prompt, "first");
     let entry = snapshot.entry("same").unwrap();
-    let remarks = |candidate: &Candidate| -> Vec<String> {
+    let remarks = |candidate: &AgentCandidate| -> Vec<String> {
         candidate.remarks().map(|remark| case.short(&remark.text)).collect()
     };
     assert_eq!(remarks(&entry.chosen), ["home/.claude/agents/b.md has the same name and does not count"]);
@@ -153,32 +153,32 @@ proptest! {
     fn whatever_extends_whatever_nothing_is_lost_and_nothing_untrusted_is_ready(
         made in prop::collection::vec((0..6usize, prop::option::of(0..7usize), 0..8u8, 0..4u32), 0..12),
     ) {
-        let candidates: Vec<Candidate> = made
+        let candidates: Vec<AgentCandidate> = made
             .iter()
             .map(|(name, extends, kind, distance)| {
                 let extends = extends.map_or(String::new(), |name| format!("extends: a{name}\n"));
                 let broken = if *kind == 0 { "broken: yes\n" } else { "" };
                 let text = format!("name: a{name}\n{extends}{broken}---\nbody {name}");
-                let file = File {
+                let file = DefinitionFile {
                     path: "p",
                     relative: "x.md",
                     format: None,
-                    scope: posse_core::definition::Scope::Project { distance: *distance },
+                    scope: posse_core::definition::DefinitionScope::Project { distance: *distance },
                     bytes: text.as_bytes(),
                 };
-                let standing = if *kind == 1 { Standing::NotTrusted } else { Standing::Trusted };
-                Candidate::new(&Arc::new(reader(file).remove(0)), standing)
+                let standing = if *kind == 1 { TrustStanding::NotTrusted } else { TrustStanding::Trusted };
+                AgentCandidate::new(&Arc::new(reader(file).remove(0)), standing)
             })
             .collect();
-        let entries = rank::arrange(candidates.iter().cloned(), &mut rank::Versions::default());
+        let entries = rank::arrange(candidates.iter().cloned(), &mut rank::AgentVersions::default());
         let kept: usize = entries.iter().map(|entry| 1 + entry.shadowed.len()).sum();
         prop_assert_eq!(kept, candidates.len());
         for entry in &entries {
             let first = candidates.iter().find(|candidate| candidate.read.name == entry.name).unwrap();
             prop_assert!(Arc::ptr_eq(&first.read, &entry.chosen.read));
             prop_assert_eq!(entry.version, 1);
-            if let State::Ready(_) = entry.state {
-                prop_assert_eq!(entry.chosen.standing, Standing::Trusted);
+            if let AgentState::Ready(_) = entry.state {
+                prop_assert_eq!(entry.chosen.standing, TrustStanding::Trusted);
                 prop_assert!(entry.chosen.read.errors().next().is_none());
             }
         }

@@ -94,7 +94,7 @@ fn a_project_file_of_another_user_is_listed_and_never_trusted() {
         ),
         "{text}"
     );
-    assert_eq!(snapshot.entry("helper").unwrap().chosen.standing, Standing::NotOurs);
+    assert_eq!(snapshot.entry("helper").unwrap().chosen.standing, TrustStanding::NotOurs);
     assert_eq!(snapshot.untrusted().count(), 0, "a yes would not help");
     snapshot.find("mine").unwrap();
 }

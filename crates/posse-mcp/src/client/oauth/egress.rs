@@ -8,9 +8,12 @@ use bytes::Bytes;
 use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Limited};
-use posse_core::web::{Address, Host};
+use posse_core::web::{WebAddress, WebHost};
 use posse_messages::fixed;
-use posse_net::{Exception, Failure, Pinned, Pool, SystemResolver, causes, is_loopback, system_proxies};
+use posse_net::{
+    AddressException, ConnectionPool, FetchFailure, PinnedClient, SystemResolver, causes, is_loopback,
+    system_proxies,
+};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 
 /// Maximum response size; metadata documents and token responses are small.
@@ -19,22 +22,26 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const DIAL: Duration = Duration::from_secs(10);
 
 /// HTTP client for the requests of one server's sign-in.
-pub(super) struct Egress {
+pub(super) struct OAuthEgress {
     server: Uri,
-    pinned: Pinned,
+    pinned: PinnedClient,
 }
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-impl Egress {
+impl OAuthEgress {
     /// Creates a client for this server. A server on this machine may also use loopback addresses.
-    pub fn new(server: &Uri, exceptions: &[Exception]) -> Self {
+    pub fn new(server: &Uri, exceptions: &[AddressException]) -> Self {
         let mut exceptions = exceptions.to_vec();
         if is_here(server) {
             // A server on this machine may have its authorization server here too.
-            exceptions.extend(["127.0.0.1", "::1"].iter().filter_map(|number| Exception::parse(number)));
+            exceptions
+                .extend(["127.0.0.1", "::1"].iter().filter_map(|number| AddressException::parse(number)));
         }
-        Self { server: server.clone(), pinned: Pinned::new(std::sync::Arc::new(SystemResolver), exceptions) }
+        Self {
+            server: server.clone(),
+            pinned: PinnedClient::new(std::sync::Arc::new(SystemResolver), exceptions),
+        }
     }
 
     /// Sends a request; fails if there is no complete response in time.
@@ -50,15 +57,18 @@ impl Egress {
         let mut request = request.map(Bytes::from);
         request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let proxies = system_proxies(is_here(&target));
-        let address = Address::parse(&target.to_string())?;
+        let address = WebAddress::parse(&target.to_string())?;
         // A proxy resolves names itself. Literal addresses are checked here in any case.
-        let is_proxied = matches!(address.host(), Host::Name(_))
+        let is_proxied = matches!(address.host(), WebHost::Name(_))
             && proxies.as_ref().is_some_and(|proxies| proxies.intercept(&target).is_some());
         let response = if is_proxied || origin(&target) == origin(&self.server) {
-            Pool::new(&target, proxies, DIAL)?.send(request).await.map_err(|cause| causes(&cause))?
+            ConnectionPool::new(&target, proxies, DIAL)?
+                .send(request)
+                .await
+                .map_err(|cause| causes(&cause))?
         } else {
             self.pinned.send(&address, request).await.map_err(|failure| match failure {
-                Failure::Forbidden(why) | Failure::Unreachable(why) => why,
+                FetchFailure::Forbidden(why) | FetchFailure::Unreachable(why) => why,
             })?
         };
         let (head, body) = response.into_parts();
@@ -67,7 +77,7 @@ impl Egress {
     }
 }
 
-impl OAuthHttpClient for Egress {
+impl OAuthHttpClient for OAuthEgress {
     /// Sends one request without following redirects. The SDK follows metadata redirects within one origin.
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(self.send(request.request))
@@ -100,7 +110,7 @@ mod tests {
     use super::*;
 
     async fn refusal(server: &str, target: &str) -> String {
-        let egress = Egress::new(&server.parse().unwrap(), &[]);
+        let egress = OAuthEgress::new(&server.parse().unwrap(), &[]);
         let request = Request::get(target).body(Vec::new()).unwrap();
         egress.send(request).await.unwrap_err().to_string()
     }

@@ -11,30 +11,33 @@ use serde_json::Value;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::assertion::assertion;
-use super::egress::Egress;
-use super::{Challenge, Denied, Granted, Keeper, Proof, now, words};
+use super::egress::OAuthEgress;
+use super::{AccessDenied, AuthChallenge, ClientProof, GrantedToken, TokenManager, now, words};
 
 const BY_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// Requests a grant for this program from the server's authorization server.
-pub(super) async fn granted(keeper: &Keeper, proof: &Proof) -> Result<Granted, Denied> {
-    let failed = |why: LocalizedText| Denied::Failed(why.map(words));
+pub(super) async fn granted(
+    keeper: &TokenManager,
+    proof: &ClientProof,
+) -> Result<GrantedToken, AccessDenied> {
+    let failed = |why: LocalizedText| AccessDenied::Failed(why.map(words));
     let record = keeper.record().map_err(|e| failed(e.message().clone()))?;
     let challenge = record.and_then(|record| record.challenge);
     let manager = keeper.manager().await?;
     let resolved = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
     let metadata = resolved.map_err(|error| failed(posse_net::causes(&error).into()))?.metadata;
     keeper.check_issuer(&metadata)?;
-    let wanted = challenge.and_then(|text| Challenge::of(401, Some(&text)));
+    let wanted = challenge.and_then(|text| AuthChallenge::of(401, Some(&text)));
     let mut scopes = keeper.oauth.scopes.clone();
     if scopes.is_empty() {
         scopes = wanted.map(|challenge| challenge.scopes(&keeper.url())).unwrap_or_default();
     }
     let request = request(keeper, proof, &metadata, &scopes).map_err(failed)?;
-    let answered = Egress::new(&keeper.server, &keeper.oauth.exceptions).send(request).await;
+    let answered = OAuthEgress::new(&keeper.server, &keeper.oauth.exceptions).send(request).await;
     let answer = answered.map_err(|cause| failed(cause.to_string().into()))?;
     let said: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
-    let before = Granted {
+    let before = GrantedToken {
         issuer: metadata.issuer,
         client_id: keeper.oauth.client_id.clone().unwrap_or_default(),
         client_secret: None,
@@ -51,8 +54,8 @@ pub(super) async fn granted(keeper: &Keeper, proof: &Proof) -> Result<Granted, D
 }
 
 fn request(
-    keeper: &Keeper,
-    proof: &Proof,
+    keeper: &TokenManager,
+    proof: &ClientProof,
     metadata: &AuthorizationMetadata,
     scopes: &[String],
 ) -> Result<Request<Vec<u8>>, LocalizedText> {
@@ -66,12 +69,12 @@ fn request(
     let mut request = Request::post(metadata.token_endpoint.as_str())
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
     match proof {
-        Proof::Key(key) => {
+        ClientProof::Key(key) => {
             let audience = metadata.issuer.as_deref().unwrap_or(&metadata.token_endpoint);
             form.append_pair("client_assertion_type", BY_ASSERTION);
             form.append_pair("client_assertion", &assertion(client, audience, key, now())?);
         }
-        Proof::Secret => {
+        ClientProof::Secret => {
             let secret = keeper.oauth.client_secret.as_deref().unwrap_or_default();
             let methods = metadata.additional_fields.get("token_endpoint_auth_methods_supported");
             let takes = |method: &str| {

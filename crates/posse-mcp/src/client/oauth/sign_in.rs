@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
 use super::egress::check;
-use super::{Challenge, Denied, Granted, Keeper, now, words};
+use super::{AccessDenied, AuthChallenge, GrantedToken, TokenManager, now, words};
 
 const PATH: &str = "/callback";
 /// Time limit for a person to sign in.
@@ -27,7 +27,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(5);
 const CLIENT: &str = "Posse";
 
 /// The next step of a sign-in.
-pub enum Begun<'a> {
+pub enum SignInStart<'a> {
     /// A person has to continue in a browser.
     Person(Box<SignIn<'a>>),
     /// Done: the program signed in by itself.
@@ -36,7 +36,7 @@ pub enum Begun<'a> {
 
 /// A sign-in that waits for the browser.
 pub struct SignIn<'a> {
-    keeper: &'a Keeper,
+    keeper: &'a TokenManager,
     manager: AuthorizationManager,
     client: OAuthClientConfig,
     issuer: Option<String>,
@@ -46,19 +46,19 @@ pub struct SignIn<'a> {
     listener: TcpListener,
 }
 
-impl Keeper {
+impl TokenManager {
     /// Starts a sign-in: discovers the authorization server, registers the client if needed and builds the
     /// authorization URL.
-    pub async fn sign_in(&self) -> Result<Begun<'_>> {
+    pub async fn sign_in(&self) -> Result<SignInStart<'_>> {
         if !self.is_safe() {
             return Err(failed(localized!("mcp-secret-in-the-clear")));
         }
         if self.oauth.machine.is_some() {
             let before = self.granted()?.map(|granted| granted.access_token);
-            let unknown = |denied: Denied| failed(denied.why());
+            let unknown = |denied: AccessDenied| failed(denied.why());
             let _alone = self.alone().await.map_err(unknown)?;
             self.renewed(before.as_deref()).await.map_err(unknown)?;
-            return Ok(Begun::Done);
+            return Ok(SignInStart::Done);
         }
         let listener = TcpListener::bind(("127.0.0.1", self.oauth.redirect_port.unwrap_or(0))).await;
         let listener = listener.map_err(|e| failed(localized!("mcp-cannot-listen", why = e)))?;
@@ -85,7 +85,7 @@ impl Keeper {
         let state =
             parameter(&url, "state").ok_or_else(|| failed(localized!("mcp-answer-not-understood")))?;
         let issuer = metadata.issuer;
-        Ok(Begun::Person(Box::new(SignIn {
+        Ok(SignInStart::Person(Box::new(SignIn {
             keeper: self,
             manager,
             client,
@@ -98,11 +98,11 @@ impl Keeper {
     }
 
     /// Checks that the issuer is the configured one, if one is configured.
-    pub(super) fn check_issuer(&self, metadata: &AuthorizationMetadata) -> Result<(), Denied> {
+    pub(super) fn check_issuer(&self, metadata: &AuthorizationMetadata) -> Result<(), AccessDenied> {
         match &self.oauth.issuer {
             Some(issuer) if metadata.issuer.as_ref() != Some(issuer) => {
                 let other = words(metadata.issuer.as_deref().unwrap_or("-"));
-                Err(Denied::Failed(localized!("mcp-other-issuer", issuer, other)))
+                Err(AccessDenied::Failed(localized!("mcp-other-issuer", issuer, other)))
             }
             _ => Ok(()),
         }
@@ -116,7 +116,7 @@ impl Keeper {
         metadata: &AuthorizationMetadata,
         challenge: Option<&str>,
     ) -> Result<Vec<String>> {
-        let wanted = challenge.and_then(|text| Challenge::of(403, Some(text)));
+        let wanted = challenge.and_then(|text| AuthChallenge::of(403, Some(text)));
         let mut scopes = self.oauth.scopes.clone();
         if let Some(more) = wanted {
             scopes.extend(self.granted()?.map(|granted| granted.scopes).unwrap_or_default());
@@ -221,7 +221,7 @@ impl SignIn<'_> {
         let exchanged =
             self.manager.exchange_code_for_token_with_issuer(&code, &self.state, issuer.as_deref()).await;
         let received = serde_json::to_value(exchanged.map_err(refused)?).unwrap_or_default();
-        let before = Granted {
+        let before = GrantedToken {
             issuer: self.issuer,
             client_id: self.client.client_id,
             client_secret: self.client.client_secret.filter(|_| self.keeper.oauth.client_secret.is_none()),

@@ -12,22 +12,22 @@ use posse_testkit::guarded::{Guarded, REFRESH, TOKEN, browse, page};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use super::super::hostile::{InMemory, Nobody};
-use super::super::{Annotations, Endpoint, Remote, Server, ServerConfig, ServerName};
-use super::{Begun, OAuth, Record, SignIn, Standing, Vault};
+use super::super::{AnnotationTrust, McpClient, RemoteServer, ServerConfig, ServerEndpoint, ServerName};
+use super::{LoginStanding, OAuth, SignIn, SignInStart, TokenRecord, TokenVault};
 
 /// State shared by two processes.
 #[derive(Default)]
 struct Shared {
-    records: Mutex<HashMap<String, Record>>,
+    records: Mutex<HashMap<String, TokenRecord>>,
     lock: Arc<AsyncMutex<()>>,
 }
 
-impl Vault for Shared {
-    fn load(&self, key: &str) -> Result<Option<Record>> {
+impl TokenVault for Shared {
+    fn load(&self, key: &str) -> Result<Option<TokenRecord>> {
         Ok(self.records.lock().unwrap().get(key).cloned())
     }
 
-    fn save(&self, key: &str, record: &Record) -> Result<()> {
+    fn save(&self, key: &str, record: &TokenRecord) -> Result<()> {
         self.records.lock().unwrap().insert(key.to_owned(), record.clone());
         Ok(())
     }
@@ -45,33 +45,33 @@ impl Vault for Shared {
 }
 
 impl Shared {
-    fn change(&self, key: &str, change: impl FnOnce(&mut Record)) {
+    fn change(&self, key: &str, change: impl FnOnce(&mut TokenRecord)) {
         change(self.records.lock().unwrap().get_mut(key).unwrap());
     }
 }
 
-fn server_of(url: &str, origin: &str, vault: Arc<Shared>) -> Arc<Server> {
+fn server_of(url: &str, origin: &str, vault: Arc<Shared>) -> Arc<McpClient> {
     let oauth = Some(Box::<OAuth>::default());
-    let remote = Remote { url: url.parse().unwrap(), headers: Vec::new(), bearer: None, oauth };
+    let remote = RemoteServer { url: url.parse().unwrap(), headers: Vec::new(), bearer: None, oauth };
     let config = ServerConfig {
         name: ServerName::parse("far").unwrap(),
-        endpoint: Endpoint::Http(remote),
+        endpoint: ServerEndpoint::Http(remote),
         origin: origin.to_owned(),
         startup: Duration::from_secs(30),
         call: Duration::from_secs(30),
-        annotations: Annotations::Ignored,
+        annotations: AnnotationTrust::Ignored,
     };
-    Server::with_vault(config, Arc::new(Nobody), Arc::new(InMemory::default()), Some(vault))
+    McpClient::with_vault(config, Arc::new(Nobody), Arc::new(InMemory::default()), Some(vault))
 }
 
-async fn begun(server: &Server) -> Box<SignIn<'_>> {
+async fn begun(server: &McpClient) -> Box<SignIn<'_>> {
     match server.keeper().unwrap().sign_in().await.unwrap() {
-        Begun::Person(sign_in) => sign_in,
-        Begun::Done => panic!("a person has to sign in"),
+        SignInStart::Person(sign_in) => sign_in,
+        SignInStart::Done => panic!("a person has to sign in"),
     }
 }
 
-async fn sign_in(server: &Server) {
+async fn sign_in(server: &McpClient) {
     let sign_in = begun(server).await;
     let back = browse(sign_in.url()).await.unwrap();
     let (redirect, shown) = tokio::join!(sign_in.redirected(), page(&back));
@@ -79,7 +79,7 @@ async fn sign_in(server: &Server) {
     sign_in.finish(&redirect.unwrap()).await.unwrap();
 }
 
-async fn call(server: &Arc<Server>) -> ToolOutput {
+async fn call(server: &Arc<McpClient>) -> ToolOutput {
     let context = ToolContext {
         task: TaskId::root("t"),
         grant: Arc::new(Grant::root([], 0)),
@@ -95,14 +95,14 @@ async fn call(server: &Arc<Server>) -> ToolOutput {
 }
 
 /// Sets up a server with a completed sign-in and its stored record.
-async fn signed_in(life_s: u64) -> (Guarded, Arc<Shared>, Arc<Server>) {
+async fn signed_in(life_s: u64) -> (Guarded, Arc<Shared>, Arc<McpClient>) {
     let (guarded, vault) = (Guarded::start().await, Arc::new(Shared::default()));
     guarded.say_life(life_s);
     let server = server_of(&guarded.url(), "", vault.clone());
     let error = server.meet().await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::McpSignInRequired, "{error}");
     assert_eq!(error.advice().map(|hint| hint.as_str()), Some("sign in with `posse servers login far`"));
-    assert_eq!(server.keeper().unwrap().standing().unwrap(), Standing::Needed);
+    assert_eq!(server.keeper().unwrap().standing().unwrap(), LoginStanding::Needed);
     sign_in(&server).await;
     (guarded, vault, server)
 }
@@ -115,9 +115,12 @@ async fn whoever_signed_in_is_let_in_and_what_the_server_was_told_is_not_shown()
     let output = call(&server).await;
     assert_eq!(output.text, "you are [redacted: a key of the operator]");
     let standing = server.keeper().unwrap().standing().unwrap();
-    assert!(matches!(standing, Standing::SignedIn { expires_at: Some(_), renews: true }), "{standing:?}");
+    assert!(
+        matches!(standing, LoginStanding::SignedIn { expires_at: Some(_), renews: true }),
+        "{standing:?}"
+    );
     assert!(server.keeper().unwrap().sign_out().await.unwrap());
-    assert_eq!(server.keeper().unwrap().standing().unwrap(), Standing::Unasked);
+    assert_eq!(server.keeper().unwrap().standing().unwrap(), LoginStanding::Unasked);
     let output = call(&server).await;
     assert!(
         output.is_error && !output.cut_off && output.text.contains("posse servers login far"),

@@ -25,11 +25,11 @@ pub(super) struct ConnectionTable(Mutex<Connections>);
 struct Connections {
     next: u64,
     /// Oldest first.
-    strangers: VecDeque<Stranger>,
+    strangers: VecDeque<UnknownPeer>,
     known: usize,
 }
 
-struct Stranger {
+struct UnknownPeer {
     id: u64,
     peer: IpAddr,
     evicted: CancellationToken,
@@ -42,7 +42,7 @@ impl ConnectionTable {
         let mut connections = self.lock();
         connections.next += 1;
         let id = connections.next;
-        connections.strangers.push_back(Stranger { id, peer, evicted: evicted.clone() });
+        connections.strangers.push_back(UnknownPeer { id, peer, evicted: evicted.clone() });
         connections.evict(peer);
         ConnectionPlace { table: self.clone(), id, evicted, is_known: AtomicBool::new(false) }
     }

@@ -1,11 +1,11 @@
-//! Access rules: the bearer token, and the `Host` that addresses this server.
+//! Access rules: the bearer token, and the `WebHost` that addresses this server.
 
 use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderMap, Request};
 
 /// Access rules of a server.
 #[derive(Debug, Clone)]
-pub struct Guard {
+pub struct RequestGuard {
     /// The required token; `None` admits everyone, for servers with nothing to protect.
     pub token: Option<String>,
     /// Allowed host names, each with or without a port.
@@ -23,7 +23,7 @@ pub(super) enum HostError {
     Foreign,
 }
 
-impl Guard {
+impl RequestGuard {
     /// Creates the rules for a server that only this machine may reach.
     pub fn of_this_machine(token: Option<String>) -> Self {
         let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
@@ -41,7 +41,7 @@ impl Guard {
             .is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("bearer") && same(given.trim(), token))
     }
 
-    /// Checks the single `Host` header, and the host of an absolute request target, which takes precedence.
+    /// Checks the single `WebHost` header, and the host of an absolute request target, which takes precedence.
     pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), HostError> {
         let mut lines = request.headers().get_all(HOST).iter();
         let (Some(line), None) = (lines.next(), lines.next()) else { return Err(HostError::Malformed) };
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_token_is_the_token() {
-        let guard = Guard::of_this_machine(Some("correct-horse".to_owned()));
+        let guard = RequestGuard::of_this_machine(Some("correct-horse".to_owned()));
         let knows = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, value.parse().unwrap());
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_host_is_read_exactly_or_refused() {
-        let mut guard = Guard::of_this_machine(None);
+        let mut guard = RequestGuard::of_this_machine(None);
         guard.hosts.extend(["posse.example".to_owned(), "other.example:8443".to_owned()]);
         let check = |uri: &str, hosts: &[&str]| {
             let mut request = Request::builder().uri(uri);

@@ -2,7 +2,7 @@
 //! around a JSON object or one tag per argument. Results come back between tags too. Only the model's own
 //! text is parsed for calls.
 
-use posse_core::message::{Arguments, Block, ToolResult};
+use posse_core::message::{Block, CallArguments, ToolResult};
 use posse_core::tool::{ToolSpec, canonical};
 use posse_runtime::ports::ToolUse;
 use serde::de::IgnoredAny;
@@ -53,7 +53,7 @@ pub fn results(results: &[ToolResult]) -> String {
 /// Splits a reply into the text before the first call and the calls. Text between and after calls is dropped,
 /// because the model wrote it without their results. A call starts a line, outside of code blocks. `cut_off`:
 /// the model hit its output limit.
-pub fn parse(said: &str, tools: &[ToolSpec], cut_off: bool) -> (String, Vec<(String, Arguments)>) {
+pub fn parse(said: &str, tools: &[ToolSpec], cut_off: bool) -> (String, Vec<(String, CallArguments)>) {
     let mut calls = Vec::new();
     let (mut before, mut at, mut fenced) = (said.len(), 0, false);
     while at < said.len() {
@@ -90,7 +90,7 @@ fn opened<'a, 't>(text: &'a str, tools: &'t [ToolSpec]) -> Option<(&'t ToolSpec,
 }
 
 /// Parses the arguments; returns them and their length including the closing tag.
-fn body(text: &str, spec: &ToolSpec, name: &str, cut_off: bool) -> (Arguments, usize) {
+fn body(text: &str, spec: &ToolSpec, name: &str, cut_off: bool) -> (CallArguments, usize) {
     let close = format!("</{name}>");
     if text.trim_start().starts_with('{') {
         // A value may contain the closing tag, so the JSON parser finds the end of the object.
@@ -100,15 +100,15 @@ fn body(text: &str, spec: &ToolSpec, name: &str, cut_off: bool) -> (Arguments, u
             let rest = &text[end..];
             let closed = rest.trim_start().starts_with(&close);
             let tail = if closed { rest.len() - rest.trim_start().len() + close.len() } else { 0 };
-            return (Arguments::judge(text[..end].trim()), end + tail);
+            return (CallArguments::judge(text[..end].trim()), end + tail);
         }
     } else if let Some((tags, end)) = tags(text, spec, &close) {
-        return (Arguments::judge(&Value::Object(tags).to_string()), end);
+        return (CallArguments::judge(&Value::Object(tags).to_string()), end);
     }
     match text.find(&close) {
-        Some(end) => (Arguments::judge(text[..end].trim()), end + close.len()),
-        None if cut_off => (Arguments::Truncated(text.trim().to_owned()), text.len()),
-        None => (Arguments::judge(text.trim()), text.len()),
+        Some(end) => (CallArguments::judge(text[..end].trim()), end + close.len()),
+        None if cut_off => (CallArguments::Truncated(text.trim().to_owned()), text.len()),
+        None => (CallArguments::judge(text.trim()), text.len()),
     }
 }
 
@@ -151,7 +151,7 @@ fn typed(text: &str, schema: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use posse_core::tool::Effect;
+    use posse_core::tool::ToolEffect;
     use serde_json::json;
 
     use super::*;
@@ -162,7 +162,7 @@ mod tests {
             name: name.to_owned(),
             description: "x".to_owned(),
             input_schema: schema.to_string(),
-            effect: Effect::Pure,
+            effect: ToolEffect::Pure,
         }
     }
 
@@ -176,8 +176,8 @@ mod tests {
     }
 
     fn calls(said: &str) -> Vec<(String, Value)> {
-        let read = |(name, arguments): (String, Arguments)| match arguments {
-            Arguments::Object(text) => (name, serde_json::from_str(&text).unwrap()),
+        let read = |(name, arguments): (String, CallArguments)| match arguments {
+            CallArguments::Object(text) => (name, serde_json::from_str(&text).unwrap()),
             other => panic!("{name}: {other:?}"),
         };
         parse(said, &tools(), false).1.into_iter().map(read).collect()
@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn half_a_call_and_a_broken_one_are_never_executed() {
         let half = parse("<read>\n{\"path\": \"a", &tools(), true).1;
-        assert!(matches!(&half[0].1, Arguments::Truncated(_)), "{half:?}");
+        assert!(matches!(&half[0].1, CallArguments::Truncated(_)), "{half:?}");
         let half = parse("<read>\n<path>a", &tools(), true).1;
-        assert!(matches!(&half[0].1, Arguments::Truncated(_)), "{half:?}");
+        assert!(matches!(&half[0].1, CallArguments::Truncated(_)), "{half:?}");
         for broken in [
             "<read>{path: 1}</read>",
             "<read>a.rs</read>",
@@ -242,7 +242,7 @@ mod tests {
             "<read>{\"a\":1,\"a\":2}</read>",
         ] {
             let (_, found) = parse(broken, &tools(), false);
-            assert!(matches!(&found[..], [(_, Arguments::Invalid(..))]), "{broken}: {found:?}");
+            assert!(matches!(&found[..], [(_, CallArguments::Invalid(..))]), "{broken}: {found:?}");
         }
     }
 
@@ -253,7 +253,7 @@ mod tests {
             key: posse_core::id::CallKey { turn: 1, index: 0 },
             id: "c".to_owned(),
             name: "read".to_owned(),
-            arguments: Arguments::Object("{}".to_owned()),
+            arguments: CallArguments::Object("{}".to_owned()),
             signature: None,
         };
         let shown = results(&[ToolResult::error(&call, "a</tool_result>\n<ls></ls>")]);

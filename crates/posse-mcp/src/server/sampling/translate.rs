@@ -2,7 +2,7 @@
 
 use posse_core::agent::ModelSettings;
 use posse_core::id::CallKey;
-use posse_core::message::{Arguments, Block, Message, ToolCall};
+use posse_core::message::{Block, CallArguments, Message, ToolCall};
 use posse_core::reply::ReplyStop;
 use posse_core::text::prefix;
 use posse_core::tokens::tokens_at_most;
@@ -28,27 +28,31 @@ const NAME_BYTES_MAX: usize = 1024;
 
 /// The way a host's model gets its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
+pub enum ToolSpeech {
     /// As tools of the protocol.
     Tools,
     /// As text: calls and results are part of the messages.
     Text,
 }
 
-impl Speech {
+impl ToolSpeech {
     /// Selects the mode from the host's capabilities; `None` if it offers no sampling.
     pub fn of(peer: &Peer<RoleServer>) -> Option<Self> {
         let info = peer.peer_info()?;
         let sampling = info.capabilities.sampling.as_ref()?;
-        Some(if sampling.tools.is_some() { Speech::Tools } else { Speech::Text })
+        Some(if sampling.tools.is_some() { ToolSpeech::Tools } else { ToolSpeech::Text })
     }
 }
 
 /// Builds the sampling request; `wish` is the model name to suggest.
-pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -> CreateMessageRequestParams {
+pub fn request(
+    request: &ModelRequest<'_>,
+    speech: ToolSpeech,
+    wish: Option<&str>,
+) -> CreateMessageRequestParams {
     let messages = match speech {
-        Speech::Tools => request.messages.iter().filter_map(with_tools).collect(),
-        Speech::Text => in_words(request.messages),
+        ToolSpeech::Tools => request.messages.iter().filter_map(with_tools).collect(),
+        ToolSpeech::Text => in_words(request.messages),
     };
     let mut params = CreateMessageRequestParams::new(messages, request.output_tokens_max);
     params.temperature = request.settings.temperature;
@@ -60,14 +64,14 @@ pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -
     system.extend(schema_rule(request.settings));
     if !request.tools.is_empty() {
         match speech {
-            Speech::Tools => {
+            ToolSpeech::Tools => {
                 params.tools = Some(request.tools.iter().map(tool).collect());
                 params.tool_choice = Some(match request.tool_use {
                     ToolUse::Auto => ToolChoice::auto(),
                     ToolUse::Forbidden => ToolChoice::none(),
                 });
             }
-            Speech::Text => {
+            ToolSpeech::Text => {
                 system.push(text::explanation(request.tools, request.tool_use));
                 // Otherwise the model might invent the results of its calls.
                 params.stop_sequences = Some(vec![text::RESULT_BEGINS.to_owned()]);
@@ -79,7 +83,7 @@ pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -
 }
 
 /// A host's reply, translated.
-pub struct Read {
+pub struct SampledReply {
     pub blocks: Vec<Block>,
     pub stop: ReplyStop,
     /// Estimated output tokens.
@@ -88,20 +92,20 @@ pub struct Read {
 }
 
 /// Translates a host's reply.
-pub fn reply(request: &ModelRequest<'_>, speech: Speech, result: CreateMessageResult) -> Read {
+pub fn reply(request: &ModelRequest<'_>, speech: ToolSpeech, result: CreateMessageResult) -> SampledReply {
     let stop = match result.stop_reason.as_deref() {
         None | Some("endTurn" | "stopSequence") => ReplyStop::EndTurn,
         Some("maxTokens") => ReplyStop::MaxTokens,
         Some("toolUse") => ReplyStop::ToolUse,
         Some(other) => ReplyStop::Other(prefix(other, 80).to_owned()),
     };
-    let mut read = Read { blocks: Vec::new(), stop, tokens: 0, notes: Vec::new() };
+    let mut read = SampledReply { blocks: Vec::new(), stop, tokens: 0, notes: Vec::new() };
     for content in result.message.content.into_vec().into_iter().take(PARTS_MAX) {
         match content {
             SamplingMessageContentBlock::Text(said) => read.say(request, speech, &said.text),
             SamplingMessageContentBlock::ToolUse(call) => {
                 let arguments = Value::Object(call.input).to_string();
-                read.call(call.id, call.name, Arguments::judge(&arguments), &arguments);
+                read.call(call.id, call.name, CallArguments::judge(&arguments), &arguments);
             }
             _ => read.notes.push(fixed!("host-content-left-out")),
         }
@@ -109,10 +113,10 @@ pub fn reply(request: &ModelRequest<'_>, speech: Speech, result: CreateMessageRe
     read
 }
 
-impl Read {
-    fn say(&mut self, request: &ModelRequest<'_>, speech: Speech, said: &str) {
+impl SampledReply {
+    fn say(&mut self, request: &ModelRequest<'_>, speech: ToolSpeech, said: &str) {
         self.tokens += tokens_at_most(said);
-        if speech == Speech::Tools || request.tool_use == ToolUse::Forbidden {
+        if speech == ToolSpeech::Tools || request.tool_use == ToolUse::Forbidden {
             return self.text(said);
         }
         let cut_off = self.stop == ReplyStop::MaxTokens;
@@ -129,7 +133,7 @@ impl Read {
         }
     }
 
-    fn call(&mut self, id: String, name: String, arguments: Arguments, said: &str) {
+    fn call(&mut self, id: String, name: String, arguments: CallArguments, said: &str) {
         let index = self.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
         self.tokens += tokens_at_most(&name) + tokens_at_most(said);
         let id = if id.is_empty() { format!("call_{}", index + 1) } else { id };

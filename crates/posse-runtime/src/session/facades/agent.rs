@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use posse_core::definition::Definition;
 use posse_core::edits::FileChange;
 use posse_core::outcome::{Outcome, StopReason};
-use posse_core::task::{Bounds, TaskRequest};
+use posse_core::task::{TaskBounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode};
@@ -13,8 +13,8 @@ use posse_messages::fixed;
 use serde::Deserialize;
 
 use super::guidance::{LISTED_MAX, aligned, visible};
-use super::{Delegated, check_room, delegate, spec, waited_for};
-use crate::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
+use super::{DelegatedTask, check_room, delegate, spec, waited_for};
+use crate::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
 /// When neither the agent nor the call says.
@@ -29,7 +29,7 @@ struct AgentTool {
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct AgentCall {
     prompt: String,
     r#type: String,
     timeout: Option<f64>,
@@ -66,10 +66,10 @@ impl Tool for AgentTool {
         true
     }
 
-    fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
-        let call = serde_json::from_str::<Call>(input.arguments);
+    fn propose(&self, input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
+        let call = serde_json::from_str::<AgentCall>(input.arguments);
         let call = call.map_err(|e| ToolOutput::mistake(e.to_string()))?;
-        let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
+        let Some(session) = self.session.upgrade() else { return Ok(CallProposal::default()) };
         session
             .find_agent(&call.r#type)
             .map_err(|e| ToolOutput::mistake(refusal(&session, &call.r#type, &e)))?;
@@ -82,7 +82,7 @@ impl Tool for AgentTool {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error(fixed!("session-closed"));
             };
-            let call: Call = match serde_json::from_str(input.arguments) {
+            let call: AgentCall = match serde_json::from_str(input.arguments) {
                 Ok(call) => call,
                 Err(e) => return ToolOutput::mistake(e.to_string()),
             };
@@ -91,7 +91,7 @@ impl Tool for AgentTool {
     }
 }
 
-async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
+async fn run(session: &Session, input: &ToolInput<'_>, call: AgentCall) -> ToolOutput {
     let definition = match session.find_agent(&call.r#type) {
         Ok(definition) => definition,
         Err(e) => return ToolOutput::mistake(refusal(session, &call.r#type, &e)),
@@ -103,8 +103,8 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
         agent: call.r#type,
         task: call.prompt,
         task_tokens_max: Some(PROMPT_TOKENS_MAX),
-        bounds: Bounds { wall_ms: asked, ..Bounds::default() },
-        door: Bounds { wall_ms: usual, ..Bounds::default() },
+        bounds: TaskBounds { wall_ms: asked, ..TaskBounds::default() },
+        door: TaskBounds { wall_ms: usual, ..TaskBounds::default() },
         ..TaskRequest::default()
     };
     let name = definition.name.as_str();
@@ -114,7 +114,7 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
     }
 }
 
-fn answer(name: &str, delegated: &Delegated) -> ToolOutput {
+fn answer(name: &str, delegated: &DelegatedTask) -> ToolOutput {
     let notes = delegated.notes();
     if let Some(outcome) = delegated.completed() {
         let text = format!("{}{notes}", delegated.bounded(&outcome.text));

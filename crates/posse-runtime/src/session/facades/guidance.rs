@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use posse_core::definition::Definition;
 
-use super::{Facade, Facades};
+use super::{Facade, SessionFacades};
 
 /// More agents than this are looked for, not listed: every line costs tokens in every request.
 pub const LISTED_MAX: usize = 25;
@@ -16,7 +16,7 @@ const DELEGATION: &str = include_str!("../../../prompts/delegation.md");
 const RUN_SUBAGENT: &str = include_str!("../../../prompts/run_subagent_guidance.md");
 
 /// Empty if there is nothing to delegate with. Tools that the reader does not have are not named.
-pub fn guidance(facades: &Facades, agents: &[Arc<Definition>], has: &dyn Fn(&str) -> bool) -> String {
+pub fn guidance(facades: &SessionFacades, agents: &[Arc<Definition>], has: &dyn Fn(&str) -> bool) -> String {
     let mut parts = Vec::new();
     if facades.has_subagent() {
         parts.push(specialists(agents));

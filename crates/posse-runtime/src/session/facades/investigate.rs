@@ -4,20 +4,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use posse_core::Error;
-use posse_core::context::{Change, Key, Wanted, Write};
-use posse_core::grant::{Access, Rights};
+use posse_core::context::{AudienceChange, ContextChange, ContextKey, ContextWrite};
+use posse_core::grant::{AccessLevel, Rights};
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::pattern::ToolPattern;
-use posse_core::sections::Sections;
-use posse_core::task::{Bounds, INVESTIGATOR, TaskRequest};
+use posse_core::sections::AnswerSections;
+use posse_core::task::{INVESTIGATOR, TaskBounds, TaskRequest};
 use posse_core::text::head_and_tail;
-use posse_core::tool::{DELEGATION, Effect, ToolSpec};
+use posse_core::tool::{DELEGATION, ToolEffect, ToolSpec};
 use posse_messages::fixed;
 use serde::Deserialize;
 
-use super::{Delegated, Facade, check_room, delegate, spec, waited_for};
-use crate::context::{Caller, change};
-use crate::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
+use super::{DelegatedTask, Facade, check_room, delegate, spec, waited_for};
+use crate::context::{ContextCaller, change};
+use crate::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
 /// Investigations of one session: enough for what is worth it, and no model can spend a session's money by asking again
@@ -34,9 +34,9 @@ const FINDINGS_BYTES_MAX: usize = 3_000;
 
 /// Number of investigations since the last message of the person.
 #[derive(Default)]
-pub struct Investigations(AtomicU32);
+pub struct InvestigationCounter(AtomicU32);
 
-impl Investigations {
+impl InvestigationCounter {
     /// `false` if there were too many.
     fn begin(&self) -> bool {
         let more = |begun: u32| (begun < PER_SESSION_MAX).then_some(begun + 1);
@@ -69,15 +69,15 @@ struct RunSubagent {
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct InvestigateCall {
     task: String,
     context: Option<String>,
     max_tool_calls: Option<u32>,
 }
 
 /// Findings of an investigation.
-struct Findings<'a> {
-    sections: Sections,
+struct InvestigationFindings<'a> {
+    sections: AnswerSections,
     tool_calls: u32,
     stopped: Option<&'a str>,
 }
@@ -98,9 +98,9 @@ impl Tool for RunSubagent {
         true
     }
 
-    fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+    fn propose(&self, input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
         parse(input)?;
-        let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
+        let Some(session) = self.session.upgrade() else { return Ok(CallProposal::default()) };
         if !is_again(&session, input) && session.investigations.are_used_up() {
             return Err(used_up());
         }
@@ -120,8 +120,9 @@ impl Tool for RunSubagent {
     }
 }
 
-fn parse(input: &ToolInput<'_>) -> Result<Call, ToolOutput> {
-    let call: Call = serde_json::from_str(input.arguments).map_err(|e| ToolOutput::mistake(e.to_string()))?;
+fn parse(input: &ToolInput<'_>) -> Result<InvestigateCall, ToolOutput> {
+    let call: InvestigateCall =
+        serde_json::from_str(input.arguments).map_err(|e| ToolOutput::mistake(e.to_string()))?;
     match call.task.trim().chars().count() {
         0 => Err(ToolOutput::mistake(fixed!("investigation-without-task"))),
         chars if chars < TASK_CHARS_MIN => Err(ToolOutput::mistake(too_short())),
@@ -146,7 +147,7 @@ fn failed(error: &Error) -> ToolOutput {
     ToolOutput::error(fixed!("subagent-failed", why = advised(error)))
 }
 
-async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
+async fn run(session: &Session, input: &ToolInput<'_>, call: InvestigateCall) -> ToolOutput {
     let is_again = is_again(session, input);
     if !is_again && !session.investigations.begin() {
         return used_up();
@@ -167,49 +168,50 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
 }
 
 /// Stores the findings in shared context, where the session has one, and returns a note about them.
-async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &Delegated) -> Option<String> {
-    let may = session.grant.offers("shared_context", Effect::Idempotent);
+async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &DelegatedTask) -> Option<String> {
+    let may = session.grant.offers("shared_context", ToolEffect::Idempotent);
     let outcome = delegated.completed().filter(|_| may && session.facades.has(Facade::SharedContext))?;
     let sections = outcome.sections();
     let found = sections.summary.filter(|text| !text.trim().is_empty()).unwrap_or(sections.findings);
     let id = &delegated.task.id;
-    let key = Key::parse(&format!("findings_{}", id.short())).ok()?;
+    let key = ContextKey::parse(&format!("findings_{}", id.short())).ok()?;
     // What is longer is in the store, under the task's name.
     let value = head_and_tail(found.trim(), FINDINGS_BYTES_MAX);
-    let write = Write {
+    let write = ContextWrite {
         key: key.clone(),
         value,
         expected_version: None,
         expires_at_ms: None,
-        audience: Wanted::default(),
+        audience: AudienceChange::default(),
     };
     let (participant, request) = (session.participant(id), format!("{}/findings", input.idempotency_key));
-    let caller = Caller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
-    Some(match change(&*session.store, caller, Change::Write(write)).await {
+    let caller =
+        ContextCaller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
+    Some(match change(&*session.store, caller, ContextChange::Write(write)).await {
         Ok(_) => format!("\n\n{}", fixed!("findings-kept", key)),
         Err(e) => format!("\n\n{}", fixed!("findings-not-kept", why = e.message())),
     })
 }
 
 /// It only looks and delegates nothing, whatever an agent of this name may do elsewhere.
-fn request(call: Call) -> TaskRequest {
+fn request(call: InvestigateCall) -> TaskRequest {
     let tool_calls = call.max_tool_calls.unwrap_or(TOOL_CALLS).clamp(1, TOOL_CALLS_MAX);
     TaskRequest {
         agent: INVESTIGATOR.to_owned(),
         task: call.task,
         context: call.context,
-        bounds: Bounds { tool_calls: call.max_tool_calls, ..Bounds::default() },
-        door: Bounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..Bounds::default() },
+        bounds: TaskBounds { tool_calls: call.max_tool_calls, ..TaskBounds::default() },
+        door: TaskBounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..TaskBounds::default() },
         rights: Rights {
             deny: vec![ToolPattern::tool(DELEGATION)],
-            access: Access::ReadOnly,
+            access: AccessLevel::ReadOnly,
             ..Rights::default()
         },
         ..TaskRequest::default()
     }
 }
 
-fn answer(delegated: &Delegated) -> ToolOutput {
+fn answer(delegated: &DelegatedTask) -> ToolOutput {
     let notes = delegated.notes();
     if let Some(outcome) = delegated.completed() {
         return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, None)));
@@ -232,16 +234,16 @@ fn answer(delegated: &Delegated) -> ToolOutput {
     ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
 }
 
-fn shown(delegated: &Delegated, outcome: &Outcome, stopped: Option<&str>) -> String {
+fn shown(delegated: &DelegatedTask, outcome: &Outcome, stopped: Option<&str>) -> String {
     let sections = outcome.sections();
-    let sections = Sections { findings: delegated.bounded(&sections.findings), ..sections };
-    Findings { sections, tool_calls: outcome.tool_calls, stopped }.to_text()
+    let sections = AnswerSections { findings: delegated.bounded(&sections.findings), ..sections };
+    InvestigationFindings { sections, tool_calls: outcome.tool_calls, stopped }.to_text()
 }
 
-impl Findings<'_> {
+impl InvestigationFindings<'_> {
     fn to_text(&self) -> String {
         let part = |tag: &str, text: &str| format!("<{tag}>\n{text}\n</{tag}>");
-        let Sections { findings, summary, answer } = &self.sections;
+        let AnswerSections { findings, summary, answer } = &self.sections;
         let mut parts = Vec::new();
         parts.extend(self.stopped.map(|why| fixed!("stopped-early", why)));
         parts.push(part("findings", findings));

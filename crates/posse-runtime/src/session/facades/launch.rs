@@ -4,11 +4,11 @@
 mod parameters;
 
 use posse_core::approval::shown_prompt;
-use posse_core::board::{Priority, Terms};
+use posse_core::board::{Priority, SpawnTerms};
 use posse_core::event::Event;
-use posse_core::grant::{Access, Rights};
+use posse_core::grant::{AccessLevel, Rights};
 use posse_core::id::TaskId;
-use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
+use posse_core::task::{GENERAL, TaskBounds, TaskRequest, agent_named};
 use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
 use posse_messages::{LocalizedText, fixed, localized};
@@ -17,10 +17,10 @@ use serde_json::{Map, Value, json};
 use super::alias::alias;
 use super::{TURNS, check_room};
 use crate::context::now_ms;
-use crate::ports::{Proposal, ToolInput, ToolOutput};
+use crate::ports::{CallProposal, ToolInput, ToolOutput};
 use crate::session::Session;
-use crate::session::task::{Stage, Task};
-pub use parameters::Parameters;
+use crate::session::task::{LiveTask, TaskStage};
+pub use parameters::LaunchParameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
 const FILE_OPERATIONS_MAX: u32 = 1_000;
@@ -35,7 +35,7 @@ pub fn is_meant(arguments: &Map<String, Value>) -> bool {
 
 /// Launches a task in the background.
 pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<String, Value>) -> ToolOutput {
-    let parameters = match Parameters::parse(arguments) {
+    let parameters = match LaunchParameters::parse(arguments) {
         Ok(parameters) => parameters,
         Err(why) => {
             session.tell_watchers(&input.context.task, &why);
@@ -75,8 +75,8 @@ pub fn propose(
     session: &Session,
     input: &ToolInput<'_>,
     arguments: &Map<String, Value>,
-) -> Result<Proposal, ToolOutput> {
-    let parameters = Parameters::parse(arguments).map_err(|why| ToolOutput::mistake(why.english()))?;
+) -> Result<CallProposal, ToolOutput> {
+    let parameters = LaunchParameters::parse(arguments).map_err(|why| ToolOutput::mistake(why.english()))?;
     let wanted = request(String::new(), &parameters);
     check_room(session, input, &wanted.terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
     let mut shown = json!({
@@ -89,7 +89,7 @@ pub fn propose(
     if !wanted.verify.is_empty() {
         shown["verify"] = json!(wanted.verify);
     }
-    Ok(Proposal { shown: Some(shown), refusal: Some(DENIED) })
+    Ok(CallProposal { shown: Some(shown), refusal: Some(DENIED) })
 }
 
 fn word(priority: Priority) -> &'static str {
@@ -100,11 +100,11 @@ fn word(priority: Priority) -> &'static str {
     }
 }
 
-fn request(agent: String, parameters: &Parameters) -> TaskRequest {
+fn request(agent: String, parameters: &LaunchParameters) -> TaskRequest {
     // Without a list of places nothing is written at all.
     let rights = match &parameters.write_paths {
         Some(paths) => Rights { write_paths: Some(paths.clone()), ..Rights::default() },
-        None => Rights { access: Access::ReadOnly, ..Rights::default() },
+        None => Rights { access: AccessLevel::ReadOnly, ..Rights::default() },
     };
     let (output_schema, task) = match &parameters.output {
         None => (None, parameters.prompt.clone()),
@@ -117,13 +117,13 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
     let launch = TaskRequest {
         agent,
         task,
-        terms: Terms { priority: parameters.priority, ..Terms::default() },
-        door: Bounds {
+        terms: SpawnTerms { priority: parameters.priority, ..SpawnTerms::default() },
+        door: TaskBounds {
             tool_calls: Some(TOOL_CALLS_MAX),
             file_operations: Some(FILE_OPERATIONS_MAX),
             wall_ms: Some(parameters::WALL_MS_MAX as u64),
             process_bytes: Some(PROCESS_BYTES_MAX),
-            ..Bounds::default()
+            ..TaskBounds::default()
         },
         turns_usual: Some(TURNS),
         rights,
@@ -133,7 +133,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
     parameters.options.clone().apply(launch)
 }
 
-fn launched(task: &Task, parameters: &Parameters) -> String {
+fn launched(task: &LiveTask, parameters: &LaunchParameters) -> String {
     let id = task.id.short();
     let priority = word(parameters.priority);
     let mut text = fixed!(
@@ -144,7 +144,7 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
         priority,
         writes = if parameters.write_paths.is_some() { "yes" } else { "no" },
         seconds = parameters.wall_ms as f64 / 1000.0,
-        waits = if task.progress().stage == Stage::Waiting { "yes" } else { "no" },
+        waits = if task.progress().stage == TaskStage::Waiting { "yes" } else { "no" },
     );
     for warning in &task.start.notes {
         text.push_str(&format!("\n{}", fixed!("launch-warning", warning)));

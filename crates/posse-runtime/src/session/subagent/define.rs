@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use posse_core::definition::{Definition, Format, Origin, Scope};
-use posse_core::grant::{Call, Decision, Rights};
+use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
+use posse_core::grant::{Decision, RequestedCall, Rights};
 use posse_core::text::estimate_tokens;
-use posse_core::tool::{DELEGATION, Effect, canonical};
+use posse_core::tool::{DELEGATION, ToolEffect, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 use serde_json::{Value, json};
 
-use super::request::Define;
+use super::request::DefineRequest;
 use crate::session::agents::IfExists;
-use crate::session::family::{Family, Parent};
-use crate::session::{Fitted, Session};
+use crate::session::family::{ChildTasks, ParentTask};
+use crate::session::{FittedAgent, Session};
 
 const PROMPT_TOKENS_MAX: u64 = 4_000;
 const TURNS_DEFAULT: u32 = 10;
@@ -23,7 +23,7 @@ pub const TURNS_MAX: u32 = 25;
 const LISTED_MAX: usize = 100;
 
 /// Lists the agents this parent may use, with the rights they would get.
-pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value {
+pub fn listing(session: &Session, family: &ChildTasks, query: Option<&str>) -> Value {
     let parent = &family.parent;
     let words: Vec<String> = query.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
     let fits = |definition: &&Arc<Definition>| {
@@ -70,14 +70,15 @@ fn diagnostic(name: &str, path: &str, error: &Error) -> Value {
 }
 
 /// Tells whether `Agent(x)` rules let the parent use this agent.
-fn may_ask(parent: &Parent, agent: &str) -> bool {
+fn may_ask(parent: &ParentTask, agent: &str) -> bool {
     let arguments = json!({ "action": "spawn", "agent": agent }).to_string();
-    let call = Call { tool: "subagent", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+    let call =
+        RequestedCall { tool: "subagent", effect: ToolEffect::Unsafe, arguments: &arguments, workspace: "" };
     parent.grant.decide(call) == Decision::Allow
 }
 
-fn entry(session: &Session, fitted: &Fitted) -> Value {
-    let Fitted { agent, grant, .. } = fitted;
+fn entry(session: &Session, fitted: &FittedAgent) -> Value {
+    let FittedAgent { agent, grant, .. } = fitted;
     let offered = session.children_tools.offered(grant);
     let tools: Vec<String> = offered.iter().flat_map(|spec| grant.calls(&canonical(&spec.name))).collect();
     json!({
@@ -90,7 +91,12 @@ fn entry(session: &Session, fitted: &Fitted) -> Value {
 }
 
 /// `parent` is told what giving all of this to one agent means; a definition that was accepted before has been told.
-pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: &str) -> Result<Value> {
+pub fn define(
+    session: &Session,
+    parent: Option<&ParentTask>,
+    request: DefineRequest,
+    key: &str,
+) -> Result<Value> {
     let overwrites = request.overwrite;
     let (definition, mut warnings) = definition(session, request)?;
     // A model that does not exist is wrong now, not when somebody is waiting.
@@ -119,20 +125,20 @@ pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: 
 
 /// After a restart: a definition that was accepted before.
 pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
-    let request = Define::recall(arguments.clone())?;
+    let request = DefineRequest::recall(arguments.clone())?;
     // Another definition of the name is another call, so that the last one counts.
     let key = format!("recalled {arguments}");
-    define(session, None, Define { overwrite: true, ..request }, &key)
+    define(session, None, DefineRequest { overwrite: true, ..request }, &key)
 }
 
 /// Rebuilds a definition from an accepted `define` call.
 pub fn recalled(session: &Session, arguments: &str) -> Result<Definition> {
-    let request = Define::recall(serde_json::from_str(arguments).unwrap_or_default())?;
+    let request = DefineRequest::recall(serde_json::from_str(arguments).unwrap_or_default())?;
     definition(session, request).map(|(definition, _)| definition)
 }
 
 /// The definition, and what had to be done differently from what was asked.
-fn definition(session: &Session, request: Define) -> Result<(Definition, Vec<String>)> {
+fn definition(session: &Session, request: DefineRequest) -> Result<(Definition, Vec<String>)> {
     let name = request.agent_name()?;
     let mut warnings = Vec::new();
     let mut definition = match &request.extends {
@@ -180,8 +186,13 @@ fn definition(session: &Session, request: Define) -> Result<(Definition, Vec<Str
     Ok((definition, warnings))
 }
 
-fn origin() -> Origin {
-    Origin { path: "define".to_owned(), format: Format::Native, scope: Scope::Session, hash: String::new() }
+fn origin() -> DefinitionOrigin {
+    DefinitionOrigin {
+        path: "define".to_owned(),
+        format: Format::Native,
+        scope: DefinitionScope::Session,
+        hash: String::new(),
+    }
 }
 
 /// The tools of a definition, and whether `subagent` was left out of them: where no subagent may delegate.

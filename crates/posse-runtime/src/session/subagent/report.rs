@@ -1,22 +1,22 @@
 //! What is said about a task, in the words of the seed specification.
 
-use posse_core::grant::Tier;
-use posse_core::outcome::{Status, StopReason};
+use posse_core::grant::SandboxTier;
+use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::provenance::marked;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_messages::fixed;
 use serde_json::{Value, json};
 
-use crate::session::task::{Done, Progress, Stage, Task};
+use crate::session::task::{Done, LiveTask, TaskProgress, TaskStage};
 
 const RESULT_TOKENS_MAX: u64 = 1_000;
-/// Of a result whose end is announced.
+/// Limit on the preview of an announced result.
 const PREVIEW_CHARS: usize = 500;
 /// When it is worth asking again about a task that has not ended.
 pub const RETRY_AFTER_MS: u64 = 2_000;
 
 /// Prints a task's status as JSON.
-pub fn status(task: &Task, progress: &Progress) -> Value {
+pub fn status(task: &LiveTask, progress: &TaskProgress) -> Value {
     let mut value = json!({
         "task_id": task.id.short(),
         "agent": task.agent,
@@ -35,9 +35,9 @@ pub fn status(task: &Task, progress: &Progress) -> Value {
     value
 }
 
-fn running(task: &Task, progress: &Progress, value: &mut Value) {
+fn running(task: &LiveTask, progress: &TaskProgress, value: &mut Value) {
     let tier = task.start.grant.sandbox();
-    if tier != Tier::None {
+    if tier != SandboxTier::None {
         value["sandbox"] = json!(tier.wire());
     }
     value["max_turns"] = json!(task.start.agent.limits.turns_max);
@@ -45,7 +45,7 @@ fn running(task: &Task, progress: &Progress, value: &mut Value) {
     value["input_tokens"] = json!(progress.usage.input);
     value["output_tokens"] = json!(progress.usage.output);
     value["retry_after_ms"] = json!(RETRY_AFTER_MS);
-    if progress.stage == Stage::Waiting {
+    if progress.stage == TaskStage::Waiting {
         value["queued"] = json!(true);
     }
     if let Some(activity) = &progress.activity {
@@ -63,7 +63,7 @@ fn running(task: &Task, progress: &Progress, value: &mut Value) {
 }
 
 /// The answer to `collect`.
-pub fn collected(task: &Task, progress: &Progress) -> Value {
+pub fn collected(task: &LiveTask, progress: &TaskProgress) -> Value {
     let mut value = status(task, progress);
     let outcome = progress.done.as_ref().and_then(|done| done.as_ref().ok());
     let completed = value["status"] == "completed";
@@ -98,7 +98,7 @@ pub fn collected(task: &Task, progress: &Progress) -> Value {
 
 /// What an orchestrator is told of the end of a task before its next turn: all of it for a launched one, which nobody collects, and
 /// for others how it begins.
-pub fn announcement(task: &Task) -> String {
+pub fn announcement(task: &LiveTask) -> String {
     let (id, agent) = (task.id.short(), task.agent.as_str());
     let done = task.progress().done;
     let status = done.as_ref().map_or("completed", word);
@@ -121,7 +121,7 @@ pub fn announcement(task: &Task) -> String {
 }
 
 /// The warning about a result that nobody took. A task that was cancelled with nothing to show has none.
-pub fn loose_end(task: &Task) -> Option<String> {
+pub fn loose_end(task: &LiveTask) -> Option<String> {
     let done = task.progress().done?;
     let has_text = done.as_ref().is_ok_and(|outcome| !outcome.text.trim().is_empty());
     let status = word(&done);
@@ -155,7 +155,7 @@ pub fn failure(done: &Done) -> Option<String> {
     };
     let detail = || outcome.detail.clone().unwrap_or_else(|| usual_detail(outcome.stop));
     match outcome.stop {
-        StopReason::Answered if outcome.status() == Status::Completed => None,
+        StopReason::Answered if outcome.status() == OutcomeStatus::Completed => None,
         StopReason::Answered => Some(fixed!("answer-was-empty")),
         StopReason::TurnsExhausted => Some(fixed!("turns-exceeded")),
         StopReason::ModelFailed => Some(fixed!("model-failed", detail = detail())),

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use posse_core::arguments::{ActionFields, ArgumentReader};
-use posse_core::board::{Priority, Terms};
-use posse_core::budget::Caps;
+use posse_core::board::{Priority, SpawnTerms};
+use posse_core::budget::BudgetCaps;
 use posse_core::definition::Isolation;
 use posse_core::grant::Rights;
 use posse_core::id::AgentName;
 use posse_core::lease::OnConflict;
-use posse_core::task::{Bounds, TaskRequest};
+use posse_core::task::{TaskBounds, TaskRequest};
 use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
@@ -81,13 +81,13 @@ const CONTEXT_TOKENS_MAX: u64 = 20_000;
 const LISTED_MAX: usize = 100;
 
 /// A parsed request to the `subagent` tool.
-pub enum Request {
+pub enum SubagentRequest {
     ListAgents { query: Option<String> },
-    Define(Box<Define>),
+    Define(Box<DefineRequest>),
     Spawn(Box<TaskRequest>),
     Status { task_id: String, wait: Duration },
     Collect { task_id: String, wait: Duration },
-    Wait { task_ids: Option<Vec<String>>, mode: Mode, timeout: Option<Duration> },
+    Wait { task_ids: Option<Vec<String>>, mode: WaitMode, timeout: Option<Duration> },
     Cancel { task_id: String },
     Send { task_id: String, message: String },
     Answer { task_id: String, answer: String },
@@ -98,14 +98,14 @@ pub enum Request {
 
 /// Completion mode of `wait`.
 #[derive(Clone, Copy, Default)]
-pub enum Mode {
+pub enum WaitMode {
     #[default]
     Any,
     All,
 }
 
 /// Fields of `define`.
-pub struct Define {
+pub struct DefineRequest {
     pub name: String,
     pub description: Option<String>,
     pub system_prompt: Option<String>,
@@ -118,7 +118,7 @@ pub struct Define {
     pub overwrite: bool,
 }
 
-impl Define {
+impl DefineRequest {
     /// Parses the agent's name.
     pub fn agent_name(&self) -> Result<AgentName> {
         AgentName::parse(&self.name)
@@ -167,10 +167,13 @@ impl Define {
     }
 }
 
-impl Request {
-    /// Whether it asks how far a task is, so that the same answer twice is no circle.
+impl SubagentRequest {
+    /// Tells whether the request polls a task, so that the same answer twice is not a cycle.
     pub fn is_poll(&self) -> bool {
-        matches!(self, Request::Status { .. } | Request::Collect { .. } | Request::Wait { .. })
+        matches!(
+            self,
+            SubagentRequest::Status { .. } | SubagentRequest::Collect { .. } | SubagentRequest::Wait { .. }
+        )
     }
 
     /// Parses the JSON arguments of the tool.
@@ -183,31 +186,33 @@ impl Request {
             Ok::<_, Error>(count(name, least)?.map(|size| usize::try_from(size).unwrap_or(usize::MAX)))
         };
         Ok(match reader.action() {
-            "list_agents" => Request::ListAgents { query: reader.text("query")? },
-            "define" => Request::Define(Box::new(Define::read(&reader)?.check(&reader)?)),
-            "spawn" => Request::Spawn(Box::new(spawn(&reader)?)),
-            "status" => Request::Status { task_id: task_id()?, wait: wait()? },
-            "collect" => Request::Collect { task_id: task_id()?, wait: wait()? },
-            "cancel" => Request::Cancel { task_id: task_id()? },
-            "wait" => Request::Wait {
+            "list_agents" => SubagentRequest::ListAgents { query: reader.text("query")? },
+            "define" => SubagentRequest::Define(Box::new(DefineRequest::read(&reader)?.check(&reader)?)),
+            "spawn" => SubagentRequest::Spawn(Box::new(spawn(&reader)?)),
+            "status" => SubagentRequest::Status { task_id: task_id()?, wait: wait()? },
+            "collect" => SubagentRequest::Collect { task_id: task_id()?, wait: wait()? },
+            "cancel" => SubagentRequest::Cancel { task_id: task_id()? },
+            "wait" => SubagentRequest::Wait {
                 task_ids: reader.texts("task_ids")?,
-                mode: reader.choice("mode", &[("any", Mode::Any), ("all", Mode::All)])?.unwrap_or_default(),
+                mode: reader
+                    .choice("mode", &[("any", WaitMode::Any), ("all", WaitMode::All)])?
+                    .unwrap_or_default(),
                 timeout: count("timeout_ms", 0)?.map(Duration::from_millis),
             },
-            "send" => Request::Send { task_id: task_id()?, message: reader.words("message")? },
-            "answer" => Request::Answer {
+            "send" => SubagentRequest::Send { task_id: task_id()?, message: reader.words("message")? },
+            "answer" => SubagentRequest::Answer {
                 task_id: task_id()?,
                 answer: reader.needed("answer", reader.text("answer")?)?,
             },
-            "result" => Request::Result {
+            "result" => SubagentRequest::Result {
                 task_id: task_id()?,
                 offset: size("offset", 0)?.unwrap_or_default(),
                 limit: size("limit", 1)?,
             },
             "events" => {
-                Request::Events { task_id: task_id()?, since: count("since", 0)?.unwrap_or_default() }
+                SubagentRequest::Events { task_id: task_id()?, since: count("since", 0)?.unwrap_or_default() }
             }
-            "list_tasks" => Request::ListTasks {},
+            "list_tasks" => SubagentRequest::ListTasks {},
             other => unreachable!("`{other}` is in the table of actions"),
         })
     }
@@ -225,7 +230,7 @@ pub struct SpawnOptions {
     pub priority: Option<Priority>,
     pub depends_on: Vec<String>,
     pub queue: Option<bool>,
-    pub bounds: Bounds,
+    pub bounds: TaskBounds,
     pub write_paths: Option<Vec<String>>,
     pub on_conflict: OnConflict,
     pub isolation: Isolation,
@@ -257,7 +262,7 @@ impl SpawnOptions {
 
     /// The request with what these fields say; where they say nothing it stays as it is.
     pub fn apply(self, request: TaskRequest) -> TaskRequest {
-        let terms = Terms {
+        let terms = SpawnTerms {
             priority: self.priority.unwrap_or(request.terms.priority),
             depends_on: self.depends_on,
             queue: self.queue.or(request.terms.queue),
@@ -289,21 +294,21 @@ fn context(reader: &ArgumentReader) -> Result<Option<String>> {
     Ok(context)
 }
 
-fn bounds(reader: &ArgumentReader) -> Result<Bounds> {
+fn bounds(reader: &ArgumentReader) -> Result<TaskBounds> {
     let count = |name: &str, least: u64| reader.integer(name, least..=u64::MAX);
     let small = |name: &str, least: u64| {
         Ok::<_, Error>(count(name, least)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX)))
     };
-    Ok(Bounds {
+    Ok(TaskBounds {
         turns: small("max_turns", 1)?,
         tool_calls: small("max_tool_calls", 0)?,
         wall_ms: count("timeout_ms", 1)?,
-        caps: Caps {
+        caps: BudgetCaps {
             input_tokens: count("max_input_tokens", 0)?,
             output_tokens: count("max_output_tokens", 0)?,
             cost_micros: reader.positive("max_cost_usd")?.map(|usd| (usd * 1e6) as u64),
         },
-        ..Bounds::default()
+        ..TaskBounds::default()
     })
 }
 

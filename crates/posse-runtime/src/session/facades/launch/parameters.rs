@@ -32,7 +32,7 @@ const SYNONYMS: [(&str, &str); 3] = [
 
 /// Validated parameters of a launch.
 #[derive(Debug, PartialEq)]
-pub struct Parameters {
+pub struct LaunchParameters {
     pub description: String,
     pub prompt: String,
     /// `None`: nothing may be written.
@@ -45,7 +45,7 @@ pub struct Parameters {
     pub options: SpawnOptions,
 }
 
-impl Parameters {
+impl LaunchParameters {
     /// The error is what the model is told.
     pub fn parse(arguments: &Map<String, Value>) -> Result<Self, LocalizedText> {
         let body = arguments.get("_text").and_then(Value::as_str).map(unwrapped);
@@ -67,7 +67,7 @@ impl Parameters {
         Ok(Self::of(&raw, options))
     }
 
-    /// Of values that were found right.
+    /// Reads parameters from validated values.
     fn of(raw: &Map<String, Value>, mut options: SpawnOptions) -> Self {
         let text = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default();
         let paths = raw
@@ -349,19 +349,19 @@ fn complaints(raw: &Map<String, Value>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posse_core::task::Bounds;
+    use posse_core::task::TaskBounds;
     use serde_json::json;
 
-    fn parse(arguments: Value) -> Result<Parameters, String> {
-        Parameters::parse(arguments.as_object().unwrap()).map_err(|why| why.english().to_owned())
+    fn parse(arguments: Value) -> Result<LaunchParameters, String> {
+        LaunchParameters::parse(arguments.as_object().unwrap()).map_err(|why| why.english().to_owned())
     }
 
     fn wrong(arguments: Value) -> String {
         parse(arguments).unwrap_err()
     }
 
-    fn usual() -> Parameters {
-        Parameters {
+    fn usual() -> LaunchParameters {
+        LaunchParameters {
             description: "Analyze auth code".to_owned(),
             prompt: "Search for all of it.".to_owned(),
             write_paths: None,
@@ -372,14 +372,14 @@ mod tests {
         }
     }
 
-    fn whole() -> Parameters {
-        Parameters {
+    fn whole() -> LaunchParameters {
+        LaunchParameters {
             write_paths: Some(vec!["src/**/*.{ts,tsx}".to_owned(), "docs/*.md".to_owned()]),
             wall_ms: 180_000,
             priority: Priority::High,
             output: Some(json!({ "type": "object" })),
             options: SpawnOptions {
-                bounds: Bounds { wall_ms: Some(180_000), ..Bounds::default() },
+                bounds: TaskBounds { wall_ms: Some(180_000), ..TaskBounds::default() },
                 ..SpawnOptions::default()
             },
             ..usual()
