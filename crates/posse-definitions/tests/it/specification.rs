@@ -148,7 +148,7 @@ fn the_documentation_names_the_directories_the_keys_and_how_files_are_used() {
     for told in ["`description`", "`timeout`", "{{task}}", "nearest level wins", "Files are watched"] {
         assert!(documentation.contains(told), "{told}");
     }
-    assert!(include_str!("../../../../ARCHITECTURE.md").contains("## The life of a definition"));
+    assert!(include_str!("../../../../docs/internals/definition.md").contains("# The life of a definition"));
 }
 
 // R021
