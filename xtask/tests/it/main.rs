@@ -1,7 +1,8 @@
 //! The shape of the project: who may use whom, how long a function may be, which faults and which requirements have their
-//! test.
+//! test, which names the architecture documents may use.
 
 mod dependencies;
+mod documents;
 mod faults;
 mod functions;
 mod requirements;
