@@ -1,168 +1,107 @@
-//! `cargo xtask bench`: how long a person waits for Posse itself, whether a turn's cost grows with the history, how long
-//! many agents take to load, and what the sandbox adds to a command.
-//!
-//! Needs nothing but this repository: the model is a server in this process that answers everything with one word.
+//! `cargo xtask bench`: what Posse itself costs, with bounds that fail the command, and what its own parts save beside plain
+//! ones. Needs nothing but this repository: models are scripted servers on the loopback. All programs are of the release
+//! profile.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+mod start;
+mod workloads;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::run;
 
-/// Odd, so that the median is one of the runs.
-const RUNS: usize = 21;
+type PartCheck = fn() -> Result<Vec<BoundCheck>>;
 
-/// Generous: a slow machine under load stays below, blocking work before the first request does not.
-const VERSION_MAX: Duration = Duration::from_millis(20);
-const FIRST_REQUEST_MAX: Duration = Duration::from_millis(40);
+/// Parts that check bounds.
+const CHECKS: &[(&str, PartCheck)] = &[("start", start::measure), ("workloads", workloads::measure)];
 
-/// How long a request may take to come before the run counts as broken.
-const REQUEST_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Parts that print what they measured: name, package and example.
+const PRINTED: &[(&str, &str, &str)] = &[
+    ("commit", "posse-store", "append_rate"),
+    ("pool", "posse-net", "pool_cost"),
+    ("bodies", "posse-models", "body_growth"),
+    ("agents", "posse-definitions", "load_many"),
+    ("sandbox", "posse-tools", "sandbox_cost"),
+];
 
-/// Larger than any request of one turn.
-const REQUEST_BYTES_MAX: u64 = 1 << 20;
-
-const ANSWER: &str = concat!(
-    r#"data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Done."},"finish_reason":"stop"}]}"#,
-    "\n\ndata: [DONE]\n\n"
-);
-
-pub fn bench() -> Result<()> {
-    run(&["build", "--release", "--locked", "--package", "posse-cli"])?;
-    let posse = release_binary()?;
-    let home = Home::make()?;
-    let version = median(|| version(&posse))?;
-    let (url, requests) = serve()?;
-    // The first run makes the store; people start Posse more than once.
-    start_to_request(&posse, &home.0, &url, &requests)?;
-    let first_request = median(|| start_to_request(&posse, &home.0, &url, &requests))?;
-    run(&["run", "--release", "--locked", "--package", "posse-models", "--example", "body_growth"])?;
-    run(&["run", "--release", "--locked", "--package", "posse-definitions", "--example", "load_many"])?;
-    run(&["run", "--release", "--locked", "--package", "posse-tools", "--example", "sandbox_cost"])?;
-    eprintln!("\nmedians of {RUNS} runs");
-    let good = [
-        report("posse --version", version, VERSION_MAX),
-        report("posse run: start to the first byte of the first request", first_request, FIRST_REQUEST_MAX),
-    ];
-    ensure!(good.iter().all(|good| *good), "a median is above its bound");
+/// Measures the named parts, or all of them; fails if a figure is above its bound.
+pub fn bench(parts: &[&str]) -> Result<()> {
+    let known = || CHECKS.iter().map(|(name, _)| *name).chain(PRINTED.iter().map(|(name, ..)| *name));
+    if let Some(unknown) = parts.iter().find(|part| !known().any(|name| name == **part)) {
+        bail!("`bench` has no part `{unknown}`; there are: {}", known().collect::<Vec<_>>().join(", "));
+    }
+    let is_wanted = |name: &str| parts.is_empty() || parts.contains(&name);
+    build()?;
+    for (_, _, example) in PRINTED.iter().filter(|(name, ..)| is_wanted(name)) {
+        eprintln!("\n{example}");
+        let status = Command::new(release_program("examples")?.join(example)).status();
+        ensure!(status.context("an example cannot be started")?.success(), "`{example}` failed");
+    }
+    let mut checks = Vec::new();
+    for (_, measure) in CHECKS.iter().filter(|(name, _)| is_wanted(name)) {
+        checks.extend(measure()?);
+    }
+    for check in &checks {
+        let BoundCheck { what, value, bound, unit } = check;
+        let verdict = if check.holds() { "ok" } else { "FAILED" };
+        eprintln!("{verdict:<8}{value:7.2} {unit} (at most {bound:5.2})  {what}");
+    }
+    ensure!(checks.iter().all(BoundCheck::holds), "a figure is above its bound");
     Ok(())
 }
 
-/// Cargo runs this program from `debug`; `release` lies beside it, wherever the target directory is.
-fn release_binary() -> Result<PathBuf> {
+/// Builds all measured programs in one command, so that every dependency is built once, with one set of features.
+fn build() -> Result<()> {
+    let mut arguments = vec!["build", "--release", "--locked", "--package", "posse-cli", "--bin", "posse"];
+    let programs = [("posse", "bench"), ("posse-testkit", "wire")];
+    for (package, example) in
+        programs.into_iter().chain(PRINTED.iter().map(|(_, package, example)| (*package, *example)))
+    {
+        arguments.extend(["--package", package, "--example", example]);
+    }
+    run(&arguments)
+}
+
+/// A measured figure and the most that it may be.
+struct BoundCheck {
+    what: &'static str,
+    value: f64,
+    bound: f64,
+    unit: &'static str,
+}
+
+impl BoundCheck {
+    fn holds(&self) -> bool {
+        self.value <= self.bound
+    }
+}
+
+/// Returns a program of the release profile. Cargo runs this program from `debug`; `release` is beside it.
+fn release_program(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe().context("this program does not know where it is")?;
     let target = this.parent().and_then(Path::parent).context("this program is not in a target directory")?;
-    Ok(target.join("release").join("posse"))
+    Ok(target.join("release").join(name))
 }
 
-fn median(mut measure: impl FnMut() -> Result<Duration>) -> Result<Duration> {
-    let mut times = (0..RUNS).map(|_| measure()).collect::<Result<Vec<_>>>()?;
-    times.sort();
-    Ok(times[RUNS / 2])
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
-fn report(what: &str, time: Duration, bound: Duration) -> bool {
-    let good = time <= bound;
-    let (verdict, milliseconds) = (if good { "ok" } else { "FAILED" }, time.as_secs_f64() * 1e3);
-    eprintln!("{verdict:<8}{milliseconds:6.1} ms (at most {:>3})  {what}", bound.as_millis());
-    good
-}
+/// An empty directory, removed on drop.
+struct ScratchDirectory(PathBuf);
 
-fn version(posse: &Path) -> Result<Duration> {
-    let started = Instant::now();
-    let status = Command::new(posse).arg("--version").stdout(Stdio::null()).status();
-    let status = status.with_context(|| format!("{} cannot be started", posse.display()))?;
-    ensure!(status.success(), "`posse --version` failed ({status})");
-    Ok(started.elapsed())
-}
-
-/// One whole `posse run`, in an environment that has nothing else in it.
-fn start_to_request(posse: &Path, home: &Path, url: &str, requests: &Receiver<Instant>) -> Result<Duration> {
-    let started = Instant::now();
-    let mut child = Command::new(posse)
-        .args(["run", "--model", "openai:bench", "Say one word."])
-        .current_dir(home)
-        .env_clear()
-        .envs([
-            ("HOME", home.as_os_str()),
-            ("OPENAI_BASE_URL", url.as_ref()),
-            ("OPENAI_API_KEY", "bench".as_ref()),
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(|| format!("{} cannot be started", posse.display()))?;
-    let came = requests.recv_timeout(REQUEST_WAIT_MAX);
-    if came.is_err() {
-        // It is ended either way; waiting only collects it.
-        let _ = child.kill();
-    }
-    let status = child.wait().context("waiting for posse")?;
-    let Ok(came) = came else { bail!("`posse run` sent no request") };
-    ensure!(status.success(), "`posse run` failed ({status})");
-    Ok(came - started)
-}
-
-/// A model on the loopback; each request reports when its first byte came.
-fn serve() -> Result<(String, Receiver<Instant>)> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("no port on the loopback")?;
-    let url = format!("http://{}/v1", listener.local_addr()?);
-    let (sender, requests) = channel();
-    // Ends with this program.
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A connection that breaks shows as a failed run.
-            let _ = answer(stream, &sender);
-        }
-    });
-    Ok((url, requests))
-}
-
-/// One request for each connection: every run is a new process.
-fn answer(mut stream: TcpStream, came: &Sender<Instant>) -> Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?).take(REQUEST_BYTES_MAX);
-    reader.fill_buf()?;
-    came.send(Instant::now())?;
-    let mut body_bytes = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            body_bytes = value.trim().parse()?;
-        }
-    }
-    std::io::copy(&mut reader.take(body_bytes), &mut std::io::sink())?;
-    write!(
-        stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{ANSWER}",
-        ANSWER.len()
-    )?;
-    Ok(())
-}
-
-/// An empty home with a store of its own, gone afterwards.
-struct Home(PathBuf);
-
-impl Home {
-    fn make() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("posse-bench-{}", std::process::id()));
+impl ScratchDirectory {
+    fn create(name: &str) -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("posse-bench-{name}-{}", std::process::id()));
         std::fs::create_dir(&path).with_context(|| format!("making {}", path.display()))?;
         Ok(Self(path))
     }
 }
 
-impl Drop for Home {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

@@ -1,5 +1,7 @@
 //! Chores of the project that need more than one command. `cargo xtask help` lists them.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod chaos;
 mod command;
@@ -17,9 +19,9 @@ cargo xtask <task>
           documentation tests, licences and known vulnerabilities; one line per stage at the end
   test --stress [N] [nextest arguments]  all tests N times, 10 unless told otherwise, while every core is busy; says which
           failed or passed only at the second try, and in which run; `-p posse-net` takes one member
-  bench   how long Posse takes to start and to send its first request, and what a turn costs early and late
-          in a long conversation, and how long 2,000 agents take to load; builds a release first, fails above
-          generous bounds
+  bench [start|workloads|commit|pool|bodies|agents|sandbox]  time from start to the first request, CPU time of whole
+          workloads against the wire floor, and what parts of ours cost beside plain ones; builds a release first, fails
+          above the bounds
   fuzz    [--seconds N] [--seed S]  damaged and invented agent files and tool patterns, 60 seconds for each target
           unless told otherwise; prints the seed, and keeps an input that breaks something
   simulate [--schedules N] [--seed S]  random delegations on a paused clock, 100,000 unless told otherwise; a failure
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["test"] => test::run_all(),
         ["test", "--stress", options @ ..] => finish(stress::stress(options)),
-        ["bench"] => finish(bench::bench()),
+        ["bench", parts @ ..] => finish(bench::bench(parts)),
         ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["chaos", options @ ..] => finish(chaos::chaos(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),

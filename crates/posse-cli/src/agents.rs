@@ -1,4 +1,4 @@
-//! Who can be asked here: the registry of this directory, read when somebody first looks.
+//! Agent registry of this directory, loaded on first use.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,8 @@ use posse_runtime::ports::{AgentDiagnostic, AgentLookup};
 
 use crate::render::{CountedNoun, many};
 
-/// A run that delegates nothing never reads a definition; one that does sees every change of a file.
+/// Lazily loaded agent registry. A run that never delegates reads no definition; once loaded, file changes are
+/// watched.
 pub struct AgentFiles {
     places: AgentPlaces,
     trust: TrustPolicy,
@@ -23,7 +24,7 @@ pub struct AgentFiles {
 
 struct LoadedAgents {
     registry: Arc<AgentRegistry>,
-    /// Without a thread to spare, the agents stay as they were first read.
+    /// `None` if no watcher thread could start: the agents then stay as first read.
     _watcher: Option<FileWatcher>,
 }
 
@@ -46,7 +47,7 @@ pub fn load(places: AgentPlaces, trust: TrustPolicy) -> Arc<AgentRegistry> {
     Arc::new(AgentRegistry::load(places, posse_definitions::read, trust))
 }
 
-/// Where it is kept what a person said yes to.
+/// Opens the record of trusted agent files.
 pub fn trust_store(state: &Path) -> TrustStore {
     TrustStore::at(state.join("trust.json"))
 }
@@ -70,7 +71,7 @@ impl AgentLookup for AgentFiles {
         broken.collect()
     }
 
-    /// Only if anyone looked at them.
+    /// Counts untrusted project agents, but only if the registry was loaded.
     fn remark(&self) -> Option<String> {
         let untrusted = self.loaded.get()?.registry.snapshot().untrusted().count();
         (untrusted > 0).then(|| {

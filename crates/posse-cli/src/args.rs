@@ -1,17 +1,19 @@
-//! The command line. Help texts are product text.
+//! The command line. Doc comments are help texts: product text, translated in `locales/*/help.ftl`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
+use posse_git::ChangeScope;
+use posse_mcp::hosts::HostName;
 use posse_messages::say;
+use posse_review::FindingSeverity;
 
-use crate::commands::review::ReviewScope;
-use crate::commands::review::findings::FindingSeverity;
 use crate::config::{ApprovalMode, OnExit};
 
-/// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
+/// Delegate tasks to agents on any model: within a budget, visible while they run, durable across crashes.
 #[derive(Parser)]
 #[command(name = "posse", version, propagate_version = true, disable_help_subcommand = true)]
 pub struct CliArgs {
@@ -26,16 +28,16 @@ pub struct GlobalArgs {
     /// Read this configuration instead of the user's and the project's.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Keep tasks in this directory [default: $POSSE_STATE, or posse in the user's state directory].
+    /// Store tasks in this directory [default: $POSSE_STATE, or posse in the user's state directory].
     #[arg(long, global = true, value_name = "DIR")]
     pub state: Option<PathBuf>,
-    /// Machine-readable output: one JSON object per line.
+    /// Print machine-readable output: one JSON object per line.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Speak this language: en, de, es, fr, ja or zh [default: $POSSE_LANG, or the locale of the system].
+    /// Use this language: en, de, es, fr, ja or zh [default: $POSSE_LANG, or the locale of the system].
     #[arg(long, global = true, value_name = "LANG")]
     pub lang: Option<String>,
-    /// Write what happens to this log, one JSON object per line, without prompts and results [default: the configuration].
+    /// Write events to this log file, one JSON object per line, without prompts and results [default: the configuration].
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// Also log tasks, prompts, arguments and results in full.
@@ -45,89 +47,90 @@ pub struct GlobalArgs {
 
 #[derive(Subcommand)]
 pub enum CliCommand {
-    /// Do a task: the orchestrator works on it and delegates where that helps.
+    /// Run a task; the orchestrator delegates to subagents as needed.
     Run(RunArgs),
-    /// Talk with an agent; every message goes on with the same conversation.
+    /// Chat with an agent; every message continues the same conversation.
     Chat(ChatArgs),
-    /// Review the changes of this git work tree, or of a branch, and print what is wrong with them.
+    /// Review the changes of this git work tree, or of a branch, and print the findings.
     Review(ReviewArgs),
-    /// Watch a whole delegation with a scripted model: no key, no network.
+    /// Show a whole delegation with a scripted model: no key, no network.
     Demo,
-    /// Write a posse.toml and an example of an agent into this directory.
+    /// Create a posse.toml and an example agent in this directory.
     Init,
-    /// Say what is configured, which keys are seen, which confinement is in force, and whether the store is sound.
+    /// Check configuration, keys, sandbox and store.
     Doctor,
-    /// The agents there are, of every tool that is used here.
+    /// List, check, create and export agents.
     #[command(subcommand)]
     Agents(AgentsCommand),
-    /// Let the agents of this project run: what their files say now, not what they may say later.
+    /// Trust this project's agent files (by content hash).
     Trust(TrustArgs),
-    /// Tasks of the past and the present.
+    /// List, inspect, resume, cancel and delete tasks.
     #[command(subcommand)]
     Tasks(TasksCommand),
-    /// What tasks have cost, subagents included.
+    /// Print the cost of tasks, subagents included.
     Cost(CostArgs),
-    /// Delete old tasks and give their space back; without a flag, apply `max_age` and `max_size` of `[store]`.
+    /// Delete old tasks and free their disk space; without a flag, apply `max_age` and `max_size` of `[store]`.
     Gc(GcArgs),
-    /// Who may write where: the write leases of running tasks.
+    /// List the write leases of running tasks.
     Leases(LeasesArgs),
-    /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
+    /// Resume interrupted and detached tasks.
     Worker(WorkerArgs),
-    /// MCP servers that agents may use here: how each is started and held, and what it changed.
+    /// List the MCP servers that agents may use here, with their sandbox and changed tools.
     Servers(ServersArgs),
-    /// Give any host that speaks the Model Context Protocol subagents: a server for standard input and output, or for HTTP.
+    /// Serve subagents to any MCP host, over standard input and output or HTTP.
     Mcp(McpArgs),
-    /// Calls that wait for your yes, in whatever process: look at them and answer.
+    /// List and answer calls that wait for approval, in any process.
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
-    /// What the participants of a session share: look at it and change it.
+    /// Read and change the shared context of a session.
     Context(ContextArgs),
-    /// Sessions, and the end of their shared context.
+    /// List sessions; archive or delete their shared context.
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Print a completion script for a shell.
     Completions {
-        /// The shell to complete for.
+        /// Shell to complete for.
         shell: clap_complete::Shell,
     },
 }
 
 #[derive(Subcommand)]
 pub enum AgentsCommand {
-    /// Every agent with the model, tools and limits it would have here.
+    /// List agents with the model, tools and limits they would have here.
     List {
-        /// As a run with this flag would have them (comma-separated).
+        /// Show agents as a run with this flag would have them (comma-separated).
         #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
         allow: Vec<String>,
     },
-    /// One agent: where it comes from, what it may do, and its prompt.
+    /// Show one agent: origin, rights and prompt.
     Show {
-        /// The agent's name.
+        /// Agent name.
         name: String,
     },
-    /// What became of every key of every file, and what is wrong with it. Fails if an agent cannot be used.
+    /// Check every key of every agent file. Fails if an agent cannot be used.
     Check {
-        /// Only these agents or files [default: all].
+        /// Check only these agents or files [default: all].
+        #[arg(value_name = "AGENT_OR_FILE")]
         which: Vec<String>,
-        /// As a run with this flag would have them (comma-separated).
+        /// Check agents as a run with this flag would have them (comma-separated).
         #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
         allow: Vec<String>,
     },
     /// Write a commented definition to fill in.
     New {
-        /// The agent's name: a-z, 0-9, `_` and `-`.
+        /// Agent name: a-z, 0-9, `_` and `-`.
         name: String,
-        /// For all of your projects instead of this one.
+        /// Create it for all of your projects instead of this one.
         #[arg(long)]
         user: bool,
     },
     /// Print the JSON Schema of a definition, for editors.
     Schema,
-    /// Write an agent in another tool's format, and say what that format cannot express.
+    /// Convert an agent to another tool's format, and report what that format cannot express.
     Export {
-        /// The agent's name.
+        /// Agent name.
         name: String,
-        /// The format: posse, acai, claude, opencode, gemini, copilot, codex, qwen, cursor, openhands, pi, factory or goose.
+        /// Format: posse, acai, claude, opencode, gemini, copilot, codex, qwen, cursor, openhands, pi, factory or goose.
         #[arg(long, value_name = "FORMAT")]
         to: String,
         /// Write to this file instead of standard output.
@@ -141,81 +144,95 @@ pub enum AgentsCommand {
 
 #[derive(ClapArgs, Clone)]
 pub struct TrustArgs {
-    /// Only these agents [default: all of the project].
+    /// Trust only these agents [default: all of the project].
     #[arg(conflicts_with_all = ["revoke", "list"])]
     pub names: Vec<String>,
-    /// Take it back.
+    /// Revoke trust.
     #[arg(long, conflicts_with = "list")]
     pub revoke: bool,
-    /// Show the projects that are trusted.
+    /// List trusted projects.
     #[arg(long)]
     pub list: bool,
 }
 
 #[derive(Subcommand)]
 pub enum TasksCommand {
-    /// The newest tasks first.
+    /// List tasks, newest first.
     List(ListArgs),
-    /// One task: what happened, turn by turn, and its answer.
+    /// Show one task turn by turn, with its answer.
     Show {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
         /// Print one result in full, such as 3.0.
         #[arg(long, value_name = "TURN.INDEX")]
         result: Option<String>,
     },
-    /// Write the whole conversation of a task, one JSON object per line.
+    /// Export the whole conversation of a task, one JSON object per line.
     Export {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
         /// Write to this file instead of standard output.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
-        /// With the tasks that it delegated.
+        /// Include the tasks that it delegated.
         #[arg(long)]
         tree: bool,
     },
-    /// Go on with a task that was interrupted or stopped early.
+    /// Resume a task that was interrupted or stopped early.
     Resume {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
         #[command(flatten)]
         more: ExtraLimits,
     },
-    /// Follow a task that another process drives, until it has ended; ends as the task does.
+    /// Follow a task of another process until it ends, and exit with its code.
     Watch {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
     },
-    /// Print what a task and those below it changed, as a patch.
+    /// Print the changes of a task and its subagents as a patch.
     Diff {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
     },
-    /// Merge what a task changed in its own worktree into your files. With a conflict nothing is changed.
+    /// Merge the changes in a task's worktree into your files. A conflict changes nothing.
     Apply {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
         /// Also change files that configure programs or hold secrets.
         #[arg(long)]
         protected: bool,
     },
-    /// Remove what a task changed in its own worktree.
+    /// Discard the changes in a task's worktree.
     Discard {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
     },
-    /// End a task and what it delegated, whoever drives it.
+    /// Cancel a task and its subagents, in any process.
     Cancel {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
     },
-    /// Delete tasks that have ended, each with everything it delegated.
+    /// Send a message to a running task, in any process; it reads the message before its next turn.
+    Send {
+        /// Task id or id prefix.
+        task: String,
+        /// Message for the task.
+        message: String,
+    },
+    /// Answer the question that a task asks, in any process.
+    Answer {
+        /// Task id or id prefix.
+        task: String,
+        /// Answer to the question [default: show the question].
+        answer: Option<String>,
+    },
+    /// Delete ended tasks with everything they delegated.
     Delete {
-        /// Their ids, or the beginnings of them.
+        /// Task ids or id prefixes.
         #[arg(required = true)]
         tasks: Vec<String>,
-        /// Also interrupted ones, and those with changes not applied or a result not collected.
+        /// Also delete interrupted tasks, and those with unapplied changes or an uncollected result.
         #[arg(long)]
         force: bool,
     },
@@ -226,18 +243,18 @@ pub struct GcArgs {
     /// Delete tasks that ended longer ago than this, such as 30d or 8w [default: the configuration].
     #[arg(long, value_name = "SPAN", value_parser = crate::spans::parse)]
     pub older_than: Option<Duration>,
-    /// Only say what would be deleted.
+    /// Print what would be deleted, and delete nothing.
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(ClapArgs)]
 pub struct CostArgs {
-    /// Only what was spent in this span until now, such as 12h, 7d or 4w [default: everything in the store].
+    /// Count only the spending of this last span, such as 12h, 7d or 4w [default: everything in the store].
     #[arg(long, value_name = "SPAN", value_parser = crate::spans::parse)]
     pub since: Option<Duration>,
-    /// What to sum by.
-    #[arg(long, value_name = "WHAT", default_value = "model")]
+    /// Group the sums by this.
+    #[arg(long, value_name = "KEY", default_value = "model")]
     pub by: CostGroup,
 }
 
@@ -268,11 +285,11 @@ pub struct LeasesArgs {
 
 #[derive(Subcommand)]
 pub enum LeasesCommand {
-    /// Take the lease of a task whose process is gone.
+    /// Release the lease of a task whose process is gone.
     Release {
-        /// The task's id, or the beginning of it.
+        /// Task id or id prefix.
         task: String,
-        /// Also from a task that is at work; its writes are refused then.
+        /// Also release the lease of a running task; its writes are then refused.
         #[arg(long)]
         force: bool,
     },
@@ -280,13 +297,13 @@ pub enum LeasesCommand {
 
 #[derive(ClapArgs)]
 pub struct ListArgs {
-    /// How many to show.
+    /// Maximum number to show.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,
-    /// Only those of this session: its id, or the beginning of it.
+    /// Show only tasks of this session: its id or an id prefix.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Only those that are so.
+    /// Show only tasks with this status.
     #[arg(long, value_parser = ["running", "interrupted", "completed", "partial", "failed", "cancelled"])]
     pub status: Option<String>,
 }
@@ -296,19 +313,19 @@ pub struct WorkerArgs {
     /// Work on the tasks of this machine's store.
     #[arg(long, required = true)]
     pub local: bool,
-    /// End when nothing is left to go on with.
+    /// Exit when no task is left to resume.
     #[arg(long)]
     pub until_idle: bool,
-    /// How many tasks to go on with at once, each with its children.
+    /// Maximum number of tasks to drive at once, each with its children.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
-    /// Resume only this task, with what it delegated.
+    /// Resume only this task and its subagents.
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
-    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    /// Trust this project's agent files, whatever they contain; for machines without `posse trust`.
     #[arg(long)]
     pub trust: bool,
-    /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
+    /// Handling of calls that need approval [default: the configuration; or ask at a terminal, deny elsewhere].
     #[arg(long, value_name = "MODE")]
     pub approvals: Option<ApprovalMode>,
 }
@@ -321,68 +338,65 @@ pub struct ServersArgs {
 
 #[derive(Subcommand)]
 pub enum ServersCommand {
-    /// One server, with all that it says about its tools.
+    /// Show one server and the full descriptions of its tools.
     Show {
-        /// The server's name.
+        /// Server name.
         name: String,
-        /// Start it now and ask for its tools.
+        /// Start it now and list its tools.
         #[arg(long)]
         start: bool,
     },
-    /// Say yes to what a server changed about its tools.
+    /// Accept the changes that a server made to its tools.
     Accept {
-        /// The server's name.
+        /// Server name.
         name: String,
     },
-    /// Sign in to a server that wants to know who asks.
+    /// Sign in to a server that requires authorization.
     Login {
-        /// The server's name.
+        /// Server name.
         name: String,
-        /// Print the address and open no browser.
+        /// Print the address instead of opening a browser.
         #[arg(long)]
         no_browser: bool,
-        /// Read the address that the browser was sent back to from standard input.
+        /// Read the redirect address from standard input.
         #[arg(long)]
         paste: bool,
     },
-    /// Forget what a server was told about who asks.
+    /// Delete the stored credentials of a server.
     Logout {
-        /// The server's name.
+        /// Server name.
         name: String,
     },
 }
 
 #[derive(Subcommand, Clone)]
 pub enum McpCommand {
-    /// Print how a host is told to use Posse, or write that into its configuration.
+    /// Print the configuration that makes a host use Posse, or write it.
     Install {
-        /// The host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline.
-        #[arg(long, value_name = "HOST")]
+        /// Host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline.
+        #[arg(long, value_name = "HOST", value_parser = host_names())]
         host: HostName,
-        /// Write it, and keep what is there.
+        /// Write it into the host's configuration, and keep what is there.
         #[arg(long)]
         write: bool,
         /// With --write: store no key for the servers that the host starts.
         #[arg(long, requires = "write")]
         no_key: bool,
     },
-    /// Start the server as a host would, with almost no environment, and say whether it can be used.
+    /// Start the server as a host would, with almost no environment, and report whether it works.
     Doctor,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum HostName {
-    ClaudeCode,
-    Codex,
-    Opencode,
-    Gemini,
-    Qwen,
-    Copilot,
-    Vscode,
-    Cursor,
-    Zed,
-    Goose,
-    Cline,
+fn severities() -> impl TypedValueParser<Value = FindingSeverity> {
+    let mut words = FindingSeverity::ALL.map(FindingSeverity::word);
+    words.reverse();
+    PossibleValuesParser::new(words)
+        .map(|word| FindingSeverity::read(&word).expect("the parser knows these words"))
+}
+
+fn host_names() -> impl TypedValueParser<Value = HostName> {
+    let names = HostName::ALL.map(HostName::as_str);
+    PossibleValuesParser::new(names).map(|name| HostName::parse(&name).expect("the parser knows these names"))
 }
 
 #[derive(ClapArgs, Clone)]
@@ -390,19 +404,20 @@ pub enum HostName {
 pub struct McpArgs {
     #[command(subcommand)]
     pub command: Option<McpCommand>,
-    /// The tools to offer: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent or all (comma-separated) [default: the configuration, or all but run_subagent].
+    /// Tools to offer: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent or all
+    /// (comma-separated) [default: the configuration, or all but run_subagent].
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub tools: Vec<String>,
-    /// What becomes of tasks that are at work when the host goes away [default: the configuration, or hand-over].
-    #[arg(long, value_name = "WHAT")]
+    /// Handling of running tasks when the host disconnects [default: the configuration, or hand-over].
+    #[arg(long, value_name = "ACTION")]
     pub on_exit: Option<OnExit>,
-    /// A room of its own in this directory, apart from that of other hosts.
+    /// Name of a separate session in this directory, apart from other hosts.
     #[arg(long, value_name = "NAME")]
     pub room: Option<String>,
     /// Serve streamable HTTP at this address instead, such as 127.0.0.1:8808.
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<std::net::SocketAddr>,
-    /// Where tasks may write: globs below this directory, ** for all of it (comma-separated) [default: the configuration, or nowhere].
+    /// Paths that tasks may write: globs below this directory, ** for all of it (comma-separated) [default: the configuration, or none].
     #[arg(long, value_name = "PATHS", value_delimiter = ',', conflicts_with = "read_only")]
     pub write: Vec<String>,
     #[command(flatten)]
@@ -411,53 +426,53 @@ pub struct McpArgs {
 
 #[derive(Subcommand)]
 pub enum ApprovalsCommand {
-    /// What waits for an answer.
+    /// List calls that wait for an answer.
     List {
-        /// Also what was answered, the newest so many.
+        /// Also list the newest answered calls, this many.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
         newest: Option<u32>,
     },
-    /// One call, whole: exactly what would be executed.
+    /// Show one call exactly as it would be executed.
     Show {
-        /// Its id, such as a7.
+        /// Approval id, such as a7.
         id: String,
     },
-    /// Say yes.
+    /// Approve a call.
     Approve {
         #[command(flatten)]
         answer: AnswerArgs,
     },
-    /// Say no. The task goes on without the call.
+    /// Deny a call. The task continues without it.
     Deny {
         #[command(flatten)]
         answer: AnswerArgs,
     },
-    /// Follow what is asked; at a terminal, answer it.
+    /// Follow approval requests; at a terminal, answer them.
     Watch,
 }
 
 #[derive(ClapArgs)]
 pub struct AnswerArgs {
-    /// Its id, such as a7.
+    /// Approval id, such as a7.
     pub id: String,
-    /// How far the answer reaches: this call, or what the same rules ask about in its task, in its task and those below it, or
-    /// in the session.
+    /// Scope of the answer: this call, or every call that the same rules ask about in its task, in its task and subagents,
+    /// or in the session.
     #[arg(long, default_value = "once", value_parser = ["once", "task", "subtree", "session"])]
     pub scope: String,
-    /// Forget the answer after this many seconds.
+    /// Expire the answer after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     pub expires: Option<u64>,
-    /// Why. The model reads it.
+    /// Reason for the answer. The model reads it.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// Only if the call has this hash, or one that begins so, as `show` prints it.
+    /// Answer only if the call has this hash or hash prefix, as printed by `show`.
     #[arg(long, value_name = "SHA256")]
     pub hash: Option<String>,
 }
 
 #[derive(ClapArgs)]
 pub struct ContextArgs {
-    /// The session's id, or the beginning of it [default: the newest session of this project].
+    /// Session id or id prefix [default: the newest session of this project].
     #[arg(long, global = true, value_name = "ID")]
     pub session: Option<String>,
     #[command(subcommand)]
@@ -466,62 +481,62 @@ pub struct ContextArgs {
 
 #[derive(Subcommand)]
 pub enum ContextCommand {
-    /// The keys, who wrote them, and how much room is used.
+    /// List keys, their writers and the space used.
     List,
     /// Print the values of these keys, or of all.
     Read {
-        /// The keys.
+        /// Keys.
         keys: Vec<String>,
     },
-    /// Write a value, as `operator`. Agents of the session see it at once.
+    /// Write a value as `operator`. Agents of the session see it at once.
     Write {
-        /// The key: a-z, 0-9 and _.
+        /// Key: a-z, 0-9 and _.
         key: String,
-        /// The text to keep. `-` reads it from standard input.
+        /// Text to store. `-` reads it from standard input.
         value: String,
-        /// Only if the key has this version now; 0 if it must not exist.
+        /// Write only if the key has this version now; 0 if it must not exist.
         #[arg(long, value_name = "VERSION")]
         expect: Option<u64>,
-        /// Forget the value after this many seconds.
+        /// Expire the value after this many seconds.
         #[arg(long, value_name = "SECONDS")]
         ttl: Option<u64>,
-        /// Who may read it besides you and the orchestrator, such as `subagent:researcher:*` (comma-separated).
-        #[arg(long, value_name = "WHO", value_delimiter = ',')]
+        /// Participants that may read it besides you and the orchestrator, such as `subagent:researcher:*` (comma-separated).
+        #[arg(long, value_name = "PARTICIPANTS", value_delimiter = ',')]
         readable_by: Option<Vec<String>>,
-        /// Who may write it besides you and the orchestrator (comma-separated).
-        #[arg(long, value_name = "WHO", value_delimiter = ',')]
+        /// Participants that may write it besides you and the orchestrator (comma-separated).
+        #[arg(long, value_name = "PARTICIPANTS", value_delimiter = ',')]
         writable_by: Option<Vec<String>>,
     },
-    /// Wait until one of these keys is written or deleted; fails if that does not happen in time.
+    /// Wait until one of these keys is written or deleted; fails on timeout.
     Wait {
-        /// The keys.
+        /// Keys.
         #[arg(required = true)]
         keys: Vec<String>,
-        /// For how long [default: 60].
+        /// Maximum number of seconds to wait [default: 60].
         #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=300))]
         timeout: Option<u64>,
     },
     /// Delete a key. Its history stays.
     Delete {
-        /// The key.
+        /// Key.
         key: String,
     },
-    /// What a key was before, newest first.
+    /// List earlier versions of a key, newest first.
     History {
-        /// The key.
+        /// Key.
         key: String,
-        /// How many versions to show, at most 20.
+        /// Number of versions to show, at most 20.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
         versions: Option<u32>,
     },
-    /// Keep a copy of everything under a label, or list the copies there are.
+    /// Save a snapshot of all keys under a label, or list the snapshots.
     Snapshot {
-        /// The copy's label: a-z, 0-9 and _.
+        /// Snapshot label: a-z, 0-9 and _.
         label: Option<String>,
-        /// Print what is in this copy.
+        /// Print this snapshot.
         #[arg(long, requires = "label")]
         show: bool,
-        /// Make everything as it was in this copy.
+        /// Restore all keys from this snapshot.
         #[arg(long, requires = "label", conflicts_with = "show")]
         restore: bool,
     },
@@ -529,51 +544,51 @@ pub enum ContextCommand {
 
 #[derive(Subcommand)]
 pub enum SessionsCommand {
-    /// The newest sessions first.
+    /// List sessions, newest first.
     List {
-        /// How many to show.
+        /// Maximum number to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         limit: u32,
     },
     /// Make a session's shared context read-only.
     Archive {
-        /// The session's id, or the beginning of it.
+        /// Session id or id prefix.
         session: String,
     },
     /// Delete a session's shared context, its history and its snapshots. Tasks and journals stay.
     Delete {
-        /// The session's id, or the beginning of it.
+        /// Session id or id prefix.
         session: String,
     },
 }
 
-/// What a task that goes on may use, with what it used before counted in.
+/// New limits for a resumed task. Earlier use counts.
 #[derive(ClapArgs, Clone)]
 pub struct ExtraLimits {
-    /// Allow this many turns in all.
+    /// Allow this many turns in total.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
-    /// Allow this many seconds in all.
+    /// Allow this many seconds in total.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub timeout: Option<u64>,
-    /// Spend at most this many US dollars in all.
+    /// Spend at most this many US dollars in total.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
 }
 
 #[derive(ClapArgs, Clone)]
 pub struct RunArgs {
-    /// What to do, in one or more words. `-` reads it from standard input; after the words, `-` waits for material there.
+    /// Task prompt, in one or more words. `-` reads it from standard input; after the words, `-` waits for material there.
     #[arg(required = true)]
     pub task: Vec<String>,
-    /// Count the task as done only if this command succeeds in the workspace afterwards; needs `--allow bash`. It can be
-    /// given several times, and may be run more than once.
+    /// Count the task as completed only if this command then succeeds in the workspace; needs `--allow bash`. Repeatable;
+    /// the command may run more than once.
     #[arg(long, value_name = "COMMAND")]
     pub verify: Vec<String>,
-    /// Where to work: in this directory, or in a git worktree of its own, made of the files as they are now.
-    #[arg(long, value_name = "HOW", value_parser = ["none", "worktree"])]
+    /// Isolation: `none` works in this directory, `worktree` in a git worktree made from the current files.
+    #[arg(long, value_name = "MODE", value_parser = ["none", "worktree"])]
     pub isolation: Option<String>,
-    /// Hand the task to a background worker, print its id and return.
+    /// Hand the task to a background worker, print its id and exit.
     #[arg(long, short, conflicts_with_all = ["record", "replay"])]
     pub detach: bool,
     #[command(flatten)]
@@ -582,7 +597,7 @@ pub struct RunArgs {
 
 #[derive(ClapArgs, Clone)]
 pub struct ChatArgs {
-    /// Go on with an earlier conversation.
+    /// Continue an earlier conversation.
     #[arg(long, value_name = "TASK")]
     pub resume: Option<String>,
     #[command(flatten)]
@@ -591,15 +606,15 @@ pub struct ChatArgs {
 
 #[derive(ClapArgs, Clone)]
 pub struct ReviewArgs {
-    /// Only these files and directories [default: the whole repository].
+    /// Review only these files and directories [default: the whole repository].
     pub paths: Vec<PathBuf>,
-    /// Everything since the work branched off this branch, tag or commit [default: what is not committed].
+    /// Review everything since the work branched off this branch, tag or commit [default: uncommitted changes].
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
-    /// Only what is staged for the next commit.
+    /// Review only staged changes.
     #[arg(long, conflicts_with = "base")]
     pub staged: bool,
-    /// One commit, compared with its first parent.
+    /// Review one commit against its first parent.
     #[arg(long, value_name = "SHA", conflicts_with_all = ["base", "staged"])]
     pub commit: Option<String>,
     /// Print SARIF 2.1.0, for tools that show findings beside the code.
@@ -608,16 +623,16 @@ pub struct ReviewArgs {
     /// Write the report to this file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// End with code 4 if there is a finding as grave as this, or graver.
-    #[arg(long, value_name = "SEVERITY")]
+    /// Exit with code 4 if a finding is at least this severe.
+    #[arg(long, value_name = "SEVERITY", value_parser = severities())]
     pub fail_on: Option<FindingSeverity>,
-    /// Let `--fail-on` count findings whose file or line does not exist, too.
+    /// Let `--fail-on` also count findings whose file or line does not exist.
     #[arg(long, requires = "fail_on")]
     pub fail_on_unplaced: bool,
-    /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
+    /// Model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     pub model: Option<String>,
-    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    /// Trust this project's agent files, whatever they contain; for machines without `posse trust`.
     #[arg(long)]
     pub trust: bool,
     /// Stop after this many turns.
@@ -629,22 +644,22 @@ pub struct ReviewArgs {
     /// Spend at most this many US dollars, for models whose price is known.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// How hard the model should think: low, medium, high or max [default: the configuration, or as the provider likes].
+    /// Reasoning effort: low, medium, high or max [default: the configuration, or the provider's default].
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     pub effort: Option<Effort>,
 }
 
 impl ReviewArgs {
-    pub fn scope(&self) -> ReviewScope {
+    pub fn scope(&self) -> ChangeScope {
         match (&self.commit, &self.base, self.staged) {
-            (Some(commit), _, _) => ReviewScope::Commit(commit.clone()),
-            (None, Some(base), _) => ReviewScope::Since(base.clone()),
-            (None, None, true) => ReviewScope::Staged,
-            (None, None, false) => ReviewScope::Uncommitted,
+            (Some(commit), _, _) => ChangeScope::Commit(commit.clone()),
+            (None, Some(base), _) => ChangeScope::Since(base.clone()),
+            (None, None, true) => ChangeScope::Staged,
+            (None, None, false) => ChangeScope::Uncommitted,
         }
     }
 
-    /// Nothing is allowed that changes something.
+    /// Builds the options of the run: read-only.
     pub fn how(&self) -> RunOptions {
         let (model, trust, max_cost) = (self.model.clone(), self.trust, self.max_cost);
         let common = TaskFlags { model, trust, max_cost, read_only: true, ..TaskFlags::default() };
@@ -653,22 +668,22 @@ impl ReviewArgs {
     }
 }
 
-/// What can be said about tasks at every door.
+/// Flags shared by every command that starts tasks.
 #[derive(ClapArgs, Clone, Default)]
 pub struct TaskFlags {
-    /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
+    /// Model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     pub model: Option<String>,
-    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    /// Trust this project's agent files, whatever they contain; for machines without `posse trust`.
     #[arg(long)]
     pub trust: bool,
     /// Also allow these tools, such as bash (comma-separated).
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub allow: Vec<String>,
-    /// Only tools that change nothing.
+    /// Allow only tools that change nothing.
     #[arg(long, conflicts_with = "allow")]
     pub read_only: bool,
-    /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
+    /// Handling of calls that need approval [default: the configuration; or ask at a terminal, deny elsewhere].
     #[arg(long, value_name = "MODE")]
     pub approvals: Option<ApprovalMode>,
     /// Spend at most this many US dollars, for models whose price is known.
@@ -680,7 +695,7 @@ pub struct TaskFlags {
 pub struct RunOptions {
     #[command(flatten)]
     pub common: TaskFlags,
-    /// Let this agent do the task itself instead of the orchestrator.
+    /// Run the task with this agent instead of the orchestrator.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// Stop after this many turns, with a report of what was done.
@@ -689,16 +704,16 @@ pub struct RunOptions {
     /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
-    /// How hard the model should think: low, medium, high or max [default: the configuration, or as the provider likes].
+    /// Reasoning effort: low, medium, high or max [default: the configuration, or the provider's default].
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     pub effort: Option<Effort>,
-    /// Ask for whole replies instead of streams.
+    /// Request whole replies instead of streams.
     #[arg(long)]
     pub no_stream: bool,
-    /// Write every exchange with the model to this file.
+    /// Record every exchange with the model in this file.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
-    /// Answer from a recording instead of a model.
+    /// Replay a recording instead of calling a model.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
 }

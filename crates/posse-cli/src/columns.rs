@@ -1,10 +1,10 @@
-//! Columns as a terminal shows them: a Chinese or Japanese character takes two places.
+//! Terminal columns by display width: a Chinese or Japanese character takes two.
 
 use std::fmt::{self, Alignment, Display};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Filled up to the width of its place in a format, on the side that the format says.
+/// Pads a value to the width of its format placeholder, by display width, on the side that the format asks for.
 pub struct PaddedCell<T>(pub T);
 
 impl<T: Display> Display for PaddedCell<T> {
@@ -18,7 +18,7 @@ impl<T: Display> Display for PaddedCell<T> {
     }
 }
 
-/// At most so many places; what is left out is told by the last of them.
+/// Cuts a text to at most `columns` display columns; a cut text ends in `…`.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();

@@ -38,7 +38,7 @@ pub fn dispatch(args: CliArgs) -> Result<ExitCode> {
     let CliArgs { global, command } = args;
     match command {
         CliCommand::Completions { shell } => {
-            // Not straight to standard output: the generator panics when that is closed.
+            // Into a buffer first: the generator panics when standard output is closed.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut CliArgs::command(), "posse", &mut script);
             terminal::out(String::from_utf8_lossy(&script).trim_end());
@@ -55,6 +55,12 @@ pub fn dispatch(args: CliArgs) -> Result<ExitCode> {
         CliCommand::Tasks(TasksCommand::List(filter)) => block_on(tasks::list(&global, &filter)),
         CliCommand::Tasks(TasksCommand::Watch { task }) => block_on(tasks::watch(&global, &task)),
         CliCommand::Tasks(TasksCommand::Cancel { task }) => block_on(tasks::cancel(&global, &task)),
+        CliCommand::Tasks(TasksCommand::Send { task, message }) => {
+            block_on(tasks::send(&global, &task, message))
+        }
+        CliCommand::Tasks(TasksCommand::Answer { task, answer }) => {
+            block_on(tasks::answer(&global, &task, answer))
+        }
         CliCommand::Tasks(TasksCommand::Diff { task }) => block_on(tasks::diff(&global, &task)),
         CliCommand::Tasks(TasksCommand::Apply { task, protected }) => {
             block_on(tasks::apply(&global, &task, protected))
@@ -87,7 +93,8 @@ pub fn dispatch(args: CliArgs) -> Result<ExitCode> {
     }
 }
 
-/// Agents wait for models nearly all of the time, so one thread drives them all; blocking work has its own.
+/// Runs a command on a single-threaded runtime. Agents mostly wait for models, so one thread drives them all;
+/// blocking work has its own threads.
 fn block_on(command: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|e| Error::new(ErrorCode::Io, say!("runtime-not-started")).caused_by(e))?;

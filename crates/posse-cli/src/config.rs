@@ -1,29 +1,27 @@
-//! Configuration files. The user's own may set everything; a project's may only set what cannot hurt whoever runs
+//! Configuration files. The user's file may set everything; a project's file only what cannot harm a person who runs
 //! Posse in a directory that someone else wrote.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use posse_core::agent::Effort;
 use posse_core::board::OnLimit;
-use posse_core::confinement::NetworkReach;
+use posse_core::bounded::BoundedInteger;
 use posse_core::definition::OnUnknownModel;
 use posse_core::grant::NetworkGrant;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
+use posse_mcp::registry::McpServerConfig;
 use posse_messages::say;
+use posse_models::providers::ProviderConfig;
 use posse_net::AddressException;
-use posse_tools::confinement::WorkspaceTop;
-use posse_tools::sandbox::SandboxWish;
-use serde::de::{self, Deserialize, Deserializer, Visitor};
-
-use crate::servers::McpServerConfig;
+use posse_sandbox::config::SandboxConfig;
+use serde::de::{self, Deserialize, Deserializer};
 
 pub const PROJECT_FILE: &str = "posse.toml";
-/// A configuration is written by hand; more than this is a mistake.
+/// Largest file that is read: configuration is written by hand.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -33,7 +31,7 @@ pub struct Config {
     pub model: Option<String>,
     /// Tried in order when the model cannot answer.
     pub fallback_models: Vec<String>,
-    /// The fate of tasks whose agent file names a model that does not exist.
+    /// Handling of an agent file that names an unknown model.
     pub on_unknown_model: OnUnknownModel,
     pub aliases: BTreeMap<String, String>,
     pub limits: LimitsConfig,
@@ -51,10 +49,10 @@ pub struct Config {
     pub secrets: SecretsConfig,
     pub approvals: ApprovalsConfig,
     pub mcp: McpConfig,
-    /// Where this came from, for the doctor.
+    /// Files that were read, for `posse doctor`.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
-    /// What was found and not read, and why.
+    /// Files that were found and not read, with the reason.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
@@ -71,14 +69,14 @@ pub struct LimitsConfig {
     pub max_cost_usd: Option<f64>,
 }
 
-/// How the model is asked. What is not set is left to the provider.
+/// Model settings. Unset ones are left to the provider.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSettingsConfig {
     pub effort: Option<Effort>,
     #[serde(deserialize_with = "temperature")]
     pub temperature: Option<f32>,
-    /// For models that take a budget instead of an effort.
+    /// Thinking budget, for models that take tokens instead of an effort.
     pub thinking_tokens: Option<BoundedInteger<1, 1_000_000>>,
 }
 
@@ -87,113 +85,50 @@ fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>
     if (0.0..=2.0).contains(&value) {
         return Ok(Some(value));
     }
-    Err(de::Error::invalid_value(de::Unexpected::Float(value.into()), &"a number from 0 to 2"))
+    Err(de::Error::invalid_value(de::Unexpected::Float(value.into()), &say!("temperature-range").as_str()))
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GrantConfig {
-    /// Tools beyond the usual ones, such as `bash`.
+    /// Tools beyond the default ones, such as `bash`.
     pub allow: Vec<String>,
-    /// Tools that are never given.
+    /// Tools that are never granted.
     pub deny: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BashConfig {
-    /// Names of environment variables that commands may see beyond the usual ones.
+    /// Environment variables that commands may see beyond the default ones.
     pub env: Vec<String>,
-}
-
-/// What processes that tools start are held to.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SandboxConfig {
-    pub tier: SandboxWish,
-    pub network: ReachConfig,
-    /// Whether commands may make new entries at the top of the workspace.
-    pub top: WorkspaceTop,
-    /// What commands may read beyond the usual places, and what every command may write. `~/` is home, other relative paths
-    /// begin in the workspace.
-    pub read: Vec<PathBuf>,
-    pub write: Vec<PathBuf>,
-    /// Protected names that tools and commands may write all the same.
-    pub unprotected: Vec<String>,
-    /// Of each process, and of the largest file it writes.
-    pub memory_mib: BoundedInteger<16, 1_048_576>,
-    pub file_mib: BoundedInteger<1, 1_048_576>,
-    /// How many threads a command may add to those of the machine. The superuser's are not counted.
-    pub processes: BoundedInteger<16, 1_000_000>,
-}
-
-impl Default for SandboxConfig {
-    fn default() -> Self {
-        Self {
-            tier: SandboxWish::Auto,
-            network: ReachConfig::Word(ReachWord::None),
-            top: WorkspaceTop::Closed,
-            read: Vec::new(),
-            write: Vec::new(),
-            unprotected: Vec::new(),
-            // Enough to link a large program; not enough to make the machine swap for long.
-            memory_mib: BoundedInteger(8_192),
-            file_mib: BoundedInteger(8_192),
-            processes: BoundedInteger(1_024),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
-#[serde(untagged, expecting = "expected \"none\", \"full\" or a list of ports such as [443]")]
-pub enum ReachConfig {
-    Word(ReachWord),
-    Ports(std::collections::BTreeSet<u16>),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReachWord {
-    None,
-    Full,
-}
-
-impl From<&ReachConfig> for NetworkReach {
-    fn from(config: &ReachConfig) -> Self {
-        match config {
-            ReachConfig::Word(ReachWord::Full) => NetworkReach::Full,
-            ReachConfig::Word(ReachWord::None) => NetworkReach::None,
-            ReachConfig::Ports(ports) if ports.is_empty() => NetworkReach::None,
-            ReachConfig::Ports(ports) => NetworkReach::Ports(ports.clone()),
-        }
-    }
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
     pub file: Option<PathBuf>,
-    /// `info`, or `posse=debug,posse_models=warn`.
+    /// Filter such as `info` or `posse=debug,posse_models=warn`.
     pub level: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TelemetryConfig {
-    /// Where a collector listens for OTLP over HTTP, such as `http://localhost:4318`.
+    /// Base URL of an OTLP collector over HTTP, such as `http://localhost:4318`.
     pub otlp_endpoint: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkConfig {
-    /// The only hosts that `fetch` may reach; without it, every public one.
+    /// Hosts that `fetch` may connect to; unset allows every public host.
     pub hosts: Option<NetworkGrant>,
-    /// Numbers that `fetch` may reach although they are not public, such as `127.0.0.1:8080`.
+    /// Non-public addresses that `fetch` may connect to, such as `127.0.0.1:8080`.
     pub allow_private: Vec<PrivateAddress>,
 }
 
-/// A number, with or without a port.
+/// An IP address with an optional port.
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct PrivateAddress(pub AddressException);
@@ -202,14 +137,14 @@ impl TryFrom<String> for PrivateAddress {
     type Error = String;
     fn try_from(raw: String) -> Result<Self, String> {
         let found = AddressException::parse(&raw);
-        found.map(Self).ok_or_else(|| format!("`{raw}` is no address such as `127.0.0.1:8080`"))
+        found.map(Self).ok_or_else(|| say!("private-address-invalid", raw))
     }
 }
 
 #[derive(Debug, Clone, Copy, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SecretsConfig {
-    /// Whether keys are taken out of what tools return, before a model or the journal sees it.
+    /// Redacts keys from tool results before a model or the journal sees them.
     pub redact: bool,
 }
 
@@ -222,31 +157,31 @@ impl Default for SecretsConfig {
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionSettings {
-    /// With which tools models delegate; each costs tokens in every request.
+    /// Delegation tools offered to models; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
     /// Levels of delegation: at 1 only the orchestrator delegates.
     pub max_depth: Option<BoundedInteger<1, 8>>,
-    /// Running tasks of one parent.
+    /// Maximum number of running tasks per parent.
     pub max_running: Option<BoundedInteger<1, 64>>,
-    /// Tasks of one parent that run, wait, or have ended and were not collected.
+    /// Maximum number of tasks per parent that run, wait, or have ended uncollected.
     pub max_open_tasks: Option<BoundedInteger<1, 10_000>>,
-    /// The fate of a task beyond `max_running` that does not say `queue`.
+    /// Handling of a task beyond `max_running` that does not set `queue`.
     pub on_limit: Option<OnLimitConfig>,
-    /// A task that was not heard of for so many seconds may lose its write lease.
+    /// Seconds without a heartbeat after which a task may lose its write lease.
     pub lease_s: Option<BoundedInteger<1, 86_400>>,
 }
 
-/// How long tasks stay in the store. Left out: for ever.
+/// Retention of tasks in the store. Unset keeps them forever.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// Since they ended, such as `90d`.
+    /// Maximum age since they ended, such as `90d`.
     pub max_age: Option<SpanText>,
-    /// Of all of them, such as `2GB`; the oldest go first.
+    /// Maximum size of all of them, such as `2GB`; the oldest are deleted first.
     pub max_size: Option<SizeText>,
 }
 
-/// A span such as `30d`.
+/// A time span such as `30d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct SpanText(pub Duration);
@@ -258,7 +193,7 @@ impl TryFrom<String> for SpanText {
     }
 }
 
-/// An amount of bytes such as `2GB`.
+/// A size in bytes such as `2GB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct SizeText(pub u64);
@@ -286,48 +221,48 @@ impl From<OnLimitConfig> for OnLimit {
     }
 }
 
-/// What `posse mcp` offers to hosts, and which servers agents use.
+/// Settings of `posse mcp`, and the MCP servers that agents use.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
-    /// The tools it offers.
+    /// Tools that `posse mcp` offers.
     pub tools: Vec<String>,
-    /// What becomes of tasks that are at work when the host goes away.
+    /// Handling of running tasks when the host disconnects.
     pub on_exit: Option<OnExit>,
-    /// Where the tasks of hosts may write: globs below the workspace. Left out: nowhere.
+    /// Paths that tasks of hosts may write: globs below the workspace. Unset allows none.
     pub write: Vec<String>,
-    /// Names under which the HTTP server may be reached, beside those of this machine.
+    /// Host names of the HTTP server beside those of this machine.
     pub http_hosts: Vec<String>,
-    /// Pages that may use it, such as `https://chat.example:443`. Left out: none.
+    /// Origins of web pages that may use the HTTP server, such as `https://chat.example:443`. Unset allows none.
     pub http_origins: Vec<String>,
-    /// Servers that agents may use.
+    /// MCP servers that agents may use.
     pub servers: BTreeMap<String, McpServerConfig>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnExit {
-    /// They go on in a process of their own.
+    /// Hand them over to a background worker.
     HandOver,
-    /// They are ended.
+    /// Cancel them.
     Cancel,
-    /// They stay as they are until somebody takes them up.
+    /// Leave them for a later `posse worker` or `posse tasks resume`.
     Leave,
 }
 
-/// Who is asked before a call is made, and what counts when nobody answers.
+/// Approvals: who is asked, and the default without an answer.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalsConfig {
-    /// Left out: whoever sits at the terminal is asked; where nobody does, nobody is.
+    /// Unset asks at a terminal and denies elsewhere.
     pub mode: Option<ApprovalMode>,
-    /// How long a call waits for its answer.
+    /// Seconds that a call waits for its answer.
     pub deadline_s: Option<BoundedInteger<1, 604_800>>,
-    /// What counts when no answer came: `deny`, unless this says otherwise.
+    /// Verdict at the deadline; `deny` if unset.
     pub default: Option<ApprovalDefault>,
     /// Calls to ask about, such as `bash`, `bash(git push *)`, `write(docs/**)` or `subagent`.
     pub ask: Vec<String>,
-    /// Of the calls that would be asked about, those that are done without asking.
+    /// Calls that run without asking although a rule would ask.
     pub allow: Vec<String>,
 }
 
@@ -336,9 +271,9 @@ pub struct ApprovalsConfig {
 pub enum ApprovalMode {
     /// Calls wait for an answer, from this terminal or from `posse approvals`.
     Ask,
-    /// What would be asked about is refused.
+    /// Calls that would be asked about are refused.
     Deny,
-    /// Nobody is asked: what `approvals.allow` lists is done, the rest is refused.
+    /// Calls in `approvals.allow` run, the rest is refused; nobody is asked.
     AllowListed,
 }
 
@@ -349,63 +284,10 @@ pub enum ApprovalDefault {
     Deny,
 }
 
-#[derive(Debug, Clone, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProviderConfig {
-    pub wire: Option<WireFormat>,
-    pub base_url: Option<String>,
-    /// The environment variable that holds the key; empty if the provider wants none.
-    pub api_key_env: Option<String>,
-    /// A file that holds the key; read again when the provider refuses it.
-    pub api_key_file: Option<PathBuf>,
-    /// Calls with its key under way at once, at most. The provider's refusals make it fewer for a while.
-    pub max_in_flight: Option<std::num::NonZeroUsize>,
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-}
-
-impl ProviderConfig {
-    /// The variable that holds the key, if there is one.
-    pub fn key_variable(&self) -> Option<String> {
-        self.api_key_env.clone().filter(|name| !name.is_empty())
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WireFormat {
-    Anthropic,
-    Openai,
-    OpenaiCompatible,
-    OpenaiResponses,
-    Gemini,
-}
-
-/// A whole number in a range that the error message names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BoundedInteger<const MIN: u64, const MAX: u64>(pub u64);
-
-impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for BoundedInteger<MIN, MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InRange<const MIN: u64, const MAX: u64>;
-        impl<const MIN: u64, const MAX: u64> Visitor<'_> for InRange<MIN, MAX> {
-            type Value = u64;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a whole number from {MIN} to {MAX}")
-            }
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<u64, E> {
-                let in_range = u64::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value));
-                in_range.ok_or_else(|| E::invalid_value(de::Unexpected::Signed(value), &self))
-            }
-        }
-        deserializer.deserialize_i64(InRange::<MIN, MAX>).map(BoundedInteger)
-    }
-}
-
-/// Where to look for configuration, and who looks.
+/// Search places for configuration, and the user.
 #[derive(Clone, Copy)]
 pub struct ConfigSources<'a> {
-    /// The one file to read, named by the user.
+    /// The one file to read, given by the user.
     pub explicit: Option<&'a Path>,
     pub user_dir: Option<&'a Path>,
     pub here: &'a Path,
@@ -413,7 +295,7 @@ pub struct ConfigSources<'a> {
     pub user: u32,
 }
 
-/// Reads what is there: the file that was named, or the user's and then the project's on top.
+/// Loads the named file, or the user's file overridden by the project's.
 pub fn load(sources: ConfigSources<'_>) -> Result<Config> {
     if let Some(path) = sources.explicit {
         let mut config = parse(path, &read(path)?)?;
@@ -443,13 +325,13 @@ impl Config {
         if project.on_unknown_model == OnUnknownModel::Error {
             self.on_unknown_model = OnUnknownModel::Error;
         }
-        // A name that the user gave keeps its meaning everywhere.
+        // Aliases of the user win.
         for (alias, model) in project.aliases {
             self.aliases.entry(alias).or_insert(model);
         }
         let (mine, theirs) = (&mut self.limits, project.limits);
         mine.context_window = theirs.context_window.or(mine.context_window);
-        // A project can lower what a run may take, never raise what its user said.
+        // A project can lower the user's limits, never raise them.
         mine.max_turns = lower(mine.max_turns, theirs.max_turns, |a, b| a.0 <= b.0);
         mine.max_tool_calls = lower(mine.max_tool_calls, theirs.max_tool_calls, |a, b| a.0 <= b.0);
         mine.timeout_s = lower(mine.timeout_s, theirs.timeout_s, |a, b| a.0 <= b.0);
@@ -472,8 +354,8 @@ fn lower<T: Copy>(mine: Option<T>, theirs: Option<T>, le: fn(&T, &T) -> bool) ->
     }
 }
 
-/// A cloned repository must not be able to send keys to its own server, to allow itself tools, or to play the model: a
-/// script asks for whatever tool calls its author likes.
+/// Refuses settings with which a cloned repository could send keys to its own server, grant itself tools, or script
+/// the model.
 fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     let refused = [
         ("providers", !project.providers.is_empty()),
@@ -515,8 +397,8 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("project-cannot-hint", path = path.display())))
 }
 
-/// The nearest file from here up to the root of the repository; outside of a repository only the one right here. Never
-/// one above the home directory, and never one that somebody else put there.
+/// Finds the nearest project file from here up to the repository root; outside a repository only here. Never above
+/// the home directory, and never a file owned by another user.
 fn nearest_project_file(sources: ConfigSources<'_>, warnings: &mut Vec<String>) -> Option<PathBuf> {
     let home = sources.home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
     let below_home = match &home {
@@ -539,7 +421,7 @@ fn nearest_project_file(sources: ConfigSources<'_>, warnings: &mut Vec<String>) 
     None
 }
 
-/// Both the name and, if it is a link, what it leads to.
+/// Checks the owner of a file and, for a link, of its target.
 fn is_owned_by(file: &Path, user: u32) -> bool {
     let both = [std::fs::symlink_metadata(file), std::fs::metadata(file)];
     both.into_iter().all(|found| found.is_ok_and(|metadata| metadata.uid() == user))
@@ -579,7 +461,7 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// Line, column and key of a place in a TOML text.
+/// Locates a byte offset in a TOML text: line, column and key.
 fn place(text: &str, at: usize) -> (usize, usize, Option<String>) {
     let before = posse_core::text::prefix(text, at);
     let line = before.matches('\n').count() + 1;

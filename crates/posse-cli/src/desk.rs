@@ -1,4 +1,4 @@
-//! Asking the person at the terminal: one question at a time, everything shown before it is answered.
+//! Approval prompt at the terminal: one question at a time, and everything is shown before it is answered.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -9,8 +9,7 @@ use posse_core::approval::{
     ApprovalAnswer, ApprovalRequest, ApprovalScope, ApprovalVerdict, CallLine, DIFF_MARGIN, DecidedBy,
     ParkedCall, call_lines,
 };
-use posse_core::event::Event;
-use posse_core::id::TaskId;
+use posse_core::event::{Event, EventEntry};
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -22,12 +21,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::render::LiveTree;
 use crate::{spans, terminal};
 
-/// How soon a question is taken back that was answered elsewhere.
+/// Poll interval for answers given elsewhere.
 const LOOK: Duration = Duration::from_millis(200);
-/// Of a long call, so many lines are shown at first; `v` shows the rest.
+/// Lines of a long call that are shown first; `v` shows the rest.
 const LINES_FIRST: usize = 20;
 
-/// Who answers at a terminal.
+/// Name of the person who answers at a terminal.
 pub const OPERATOR: &str = "operator";
 
 pub struct ApprovalPrompt {
@@ -35,13 +34,14 @@ pub struct ApprovalPrompt {
     waiting: Mutex<UnboundedReceiver<String>>,
 }
 
-/// Hears what is asked. A task asks about one call at a time, so there are never more than tasks.
+/// Observer that queues approval requests. A task asks about one call at a time, so the queue never exceeds the
+/// number of tasks.
 pub struct PromptBell(UnboundedSender<String>);
 
 impl Observer for PromptBell {
-    fn event(&self, _: &TaskId, event: &Event) {
-        if let Event::ApprovalRequested { approval, .. } = event {
-            // Nobody answers any more when the desk is gone.
+    fn event(&self, entry: &EventEntry) {
+        if let Event::ApprovalRequested { approval, .. } = &entry.event {
+            // The prompt is gone, so nobody answers here.
             let _ = self.0.send(approval.clone());
         }
     }
@@ -53,7 +53,7 @@ impl ApprovalPrompt {
         (Self { store, waiting: Mutex::new(waiting) }, Arc::new(PromptBell(bell)))
     }
 
-    /// Answers one after the other, for as long as there are questions.
+    /// Asks about queued requests one after the other.
     pub async fn work(&self, live: Option<&LiveTree>) -> Error {
         let mut waiting = self.waiting.lock().await;
         while let Some(id) = waiting.recv().await {
@@ -67,14 +67,14 @@ impl ApprovalPrompt {
             if let Err(e) = asked {
                 return e;
             }
-            // An answer for the session also answers others that wait; they hear it in this time.
+            // An answer for the session also settles other waiting calls; this gives them time to notice.
             tokio::time::sleep(LOOK * 2).await;
         }
         std::future::pending().await
     }
 }
 
-/// Shows a call and takes the answer, unless somebody else answers first or the person gives none.
+/// Shows a call and records the answer, unless it is answered elsewhere first or the person gives none.
 pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
     let parked = store.approval(id).await?;
     if !parked.is_open() {
@@ -105,7 +105,7 @@ pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
     }
 }
 
-/// Ends the thread that reads when nobody waits for it any more. What was typed for this question and not taken is for no other.
+/// Stops the reader thread when dropped. Discards unread input so that it cannot answer the next prompt.
 #[derive(Default)]
 struct ReaderGuard(Arc<AtomicBool>);
 
@@ -116,7 +116,7 @@ impl Drop for ReaderGuard {
     }
 }
 
-/// The whole conversation about one call. `None`: no answer came from here.
+/// Runs the dialog about one call; `None` if no answer came from here.
 fn question(parked: &ParkedCall, over: &AtomicBool) -> Option<ApprovalAnswer> {
     let (width, _) = terminal::size();
     let lines = wrapped(&call_lines(parked), width);
@@ -129,7 +129,7 @@ fn question(parked: &ParkedCall, over: &AtomicBool) -> Option<ApprovalAnswer> {
     terminal::note(&time_left(&parked.request));
     let mut is_seen = rest.is_empty();
     loop {
-        // Nobody says yes to what they have not seen.
+        // Discards unread input: nobody approves what they have not seen.
         terminal::discard_typed();
         prompt(&format!("{} ", say!("desk-choices")));
         let line = read_line(over)?;
@@ -153,7 +153,7 @@ fn question(parked: &ParkedCall, over: &AtomicBool) -> Option<ApprovalAnswer> {
     }
 }
 
-/// `denied automatically in 10 min`.
+/// Formats the time left, such as `denied automatically in 10 min`.
 pub fn time_left(request: &ApprovalRequest) -> String {
     let left = spans::in_words(request.deadline_ms.saturating_sub(now_ms()) / 1000);
     match request.on_deadline {
@@ -162,7 +162,7 @@ pub fn time_left(request: &ApprovalRequest) -> String {
     }
 }
 
-/// A piece of a line; in color if the line is one of a diff.
+/// Colors a piece of a line if the line belongs to a diff.
 pub fn painted(line: &CallLine, piece: &str) -> String {
     match line.text.strip_prefix(DIFF_MARGIN).filter(|_| line.is_diff) {
         None => piece.to_owned(),
@@ -177,7 +177,7 @@ pub fn by_operator(verdict: ApprovalVerdict) -> ApprovalAnswer {
     ApprovalAnswer::new(verdict, DecidedBy::Person(OPERATOR.to_owned()), now_ms())
 }
 
-/// Everything, a screen at a time. Returns whether the last line was shown.
+/// Pages through all lines. Returns true if the last line was shown.
 fn page(lines: &[String], over: &AtomicBool) -> Option<bool> {
     let (_, rows) = terminal::size();
     let pages: Vec<&[String]> = lines.chunks(rows.saturating_sub(2).max(1)).collect();
@@ -198,7 +198,7 @@ fn show(lines: &[String]) {
     lines.iter().for_each(|line| terminal::note(line));
 }
 
-/// Lines as a terminal of this width shows them: long ones in pieces, a diff in color.
+/// Wraps lines to the terminal width; colors diffs.
 fn wrapped(lines: &[CallLine], width: usize) -> Vec<String> {
     let mut out = Vec::new();
     for line in lines {
@@ -217,31 +217,29 @@ fn prompt(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-/// A line from the terminal. It looks whether there is one, so that the wait can end; `None`: it was to end, or the input has.
+/// Reads a line from the terminal by polling, so that the wait can be stopped; `None` if it was stopped or input
+/// ended.
 fn read_line(over: &AtomicBool) -> Option<String> {
     let mut line = Vec::new();
     while !over.load(Ordering::Relaxed) {
-        let mut ready = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
-        // SAFETY: polls one descriptor and writes to the one struct that is given.
-        if unsafe { libc::poll(&mut ready, 1, LOOK.as_millis() as i32) } <= 0 {
+        if !terminal::is_readable(std::io::stdin(), LOOK) {
             continue;
         }
         if over.load(Ordering::Relaxed) {
             break;
         }
         let mut bytes = [0_u8; 1];
-        // SAFETY: reads at most one byte into a buffer of one.
-        match unsafe { libc::read(libc::STDIN_FILENO, bytes.as_mut_ptr().cast(), 1) } {
-            1 if bytes[0] == b'\n' => return Some(String::from_utf8_lossy(&line).into_owned()),
-            1 if line.len() < LINE_BYTES_MAX => line.push(bytes[0]),
-            1 => {}
+        match rustix::io::read(std::io::stdin(), &mut bytes) {
+            Ok(1) if bytes[0] == b'\n' => return Some(String::from_utf8_lossy(&line).into_owned()),
+            Ok(1) if line.len() < LINE_BYTES_MAX => line.push(bytes[0]),
+            Ok(1) => {}
             _ => return None,
         }
     }
     None
 }
 
-/// More than a person types as a reason.
+/// Longer than any reason that a person types.
 const LINE_BYTES_MAX: usize = 4_096;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The result envelope: what `--json` ends with, and what a script can rely on.
+//! Result envelope: the last object of `--json`, stable for scripts.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use posse_core::usage::{SpendingTotal, dollars};
 use posse_core::verify::VerifyEvidence;
 use serde_json::{Value, json};
 
-/// `cost` is that of the task alone, in millionths of a dollar, and `None` when the price of a model is not known. `tree` is the task with
-/// everything below it.
+/// Builds the envelope. `cost` is that of the task alone, in millionths of a dollar, `None` if a price is unknown.
+/// `tree` includes its subagents.
 pub fn envelope(
     task: &TaskId,
     model: &str,
@@ -36,7 +36,7 @@ pub fn envelope(
         "usage": outcome.usage.to_json(),
         "cost_usd": cost.map(dollars),
         "tree_cost_usd": tree.cost_usd(),
-        // With everything its subagents used; models whose price is not known add tokens and no cost.
+        // Subagents included; models without a known price add tokens and no cost.
         "session": {
             "tasks": tree.tasks,
             "input_tokens": tree.input_tokens,
@@ -51,7 +51,7 @@ pub fn envelope(
     })
 }
 
-/// Without marks in the text all of it is findings; without text there are none.
+/// Splits the answer into sections: without marks all of it is findings, without text there are none.
 fn sections(outcome: &Outcome) -> Value {
     if outcome.text.trim().is_empty() {
         return Value::Null;

@@ -1,5 +1,5 @@
-//! The command line in the language of this process. English is what `args.rs` says; for the other languages its texts are
-//! replaced by those of the catalogue, found by the names of commands and flags.
+//! Localized command line. English comes from the doc comments in `args.rs`; other languages replace them with
+//! catalog texts, keyed by the names of commands and flags.
 
 use std::ffi::OsString;
 
@@ -21,7 +21,7 @@ pub fn parse() -> Result<CliArgs, clap::Error> {
     }
 }
 
-/// `posse help tasks list` is another way to say `posse tasks list --help`.
+/// Rewrites `posse help tasks list` to `posse tasks list --help`.
 fn without_help(mut words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_some_and(|word| word == "help") {
         words.remove(1);
@@ -30,7 +30,7 @@ fn without_help(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// What is wrong with the command line, in another language than English; `None` if we have no words for it.
+/// Translates a usage error; `None` in English and for kinds without a translation.
 pub fn complaint(error: &clap::Error) -> Option<String> {
     if language() == Language::English {
         return None;
@@ -58,7 +58,7 @@ pub fn complaint(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// The command line is built once and lives as long as the process, and clap wants headings that do.
+/// Headings with a static lifetime, which clap needs. The command line is built once per process.
 #[derive(Clone, Copy)]
 struct HelpHeadings {
     commands: &'static str,
@@ -76,7 +76,7 @@ impl HelpHeadings {
     }
 }
 
-/// `key` is that of the command: `help-tasks-list` for `posse tasks list`.
+/// Translates a command; `key` is its catalog key, such as `help-tasks-list` for `posse tasks list`.
 fn translated(command: Command, key: &str, headings: HelpHeadings) -> Command {
     let template =
         format!("{{about-with-newline}}\n{} {{usage}}\n\n{{all-args}}{{after-help}}", say!("usage-heading"));
@@ -107,7 +107,7 @@ fn translated(command: Command, key: &str, headings: HelpHeadings) -> Command {
     command.arg(help.help_heading(headings.options)).arg(version.help_heading(headings.options))
 }
 
-/// A flag may mean the same in several commands, so its text may stand without one.
+/// Finds a flag's text: under its command, or else the text shared by all commands.
 fn text_of(command: &str, id: &str) -> Option<String> {
     let id = id.replace('_', "-");
     find(language(), &format!("{command}_{id}"), &[]).or_else(|| find(language(), &format!("help_{id}"), &[]))

@@ -1,4 +1,4 @@
-//! Which language this process speaks: `--lang`, then the environment.
+//! Language of this process: `--lang`, then the environment.
 
 use std::ffi::OsString;
 
@@ -6,11 +6,11 @@ use posse_messages::{Language, say, speak};
 
 use crate::terminal;
 
-/// Those that name a language on purpose, and those that say how the whole system is set.
+/// Variable that names the language of Posse; the ones below describe the whole system.
 const OWN: &str = "POSSE_LANG";
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
-/// Before the command line is parsed, because help and complaints are texts too.
+/// Chooses the language before the command line is parsed, because help and usage errors are texts too.
 pub fn choose() {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (language, unknown) = decide(std::env::args_os().skip(1), variable);
@@ -21,8 +21,8 @@ pub fn choose() {
     }
 }
 
-/// The language, and what was asked for by name and is not there. A system whose language we do not speak is not told so
-/// again and again.
+/// Decides the language, and returns an explicitly named language that is not available. An unsupported system locale
+/// is not reported.
 fn decide(
     words: impl Iterator<Item = OsString>,
     variable: impl Fn(&str) -> Option<String>,
@@ -37,7 +37,7 @@ fn decide(
     }
 }
 
-/// The flag's value, wherever it stands before `--`.
+/// Finds the flag's value anywhere before `--`.
 fn flag(words: impl Iterator<Item = OsString>) -> Option<String> {
     let mut words = words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--");
     while let Some(word) = words.next() {

@@ -1,5 +1,7 @@
-//! The binary `posse`: flags, configuration, wiring, terminal. The only member that reads the environment, the home
-//! directory or configuration files.
+//! The binary `posse`: flags, configuration, composition, terminal. The only crate that reads the environment, the
+//! home directory or configuration files.
+
+#![forbid(unsafe_code)]
 
 mod agents;
 mod args;
@@ -7,22 +9,18 @@ mod columns;
 mod commands;
 mod config;
 mod desk;
-mod edits;
 mod envelope;
 mod help;
 mod language;
 mod material;
 mod models;
-mod owner;
 mod projects;
 mod render;
 mod retention;
-mod servers;
 mod setup;
 mod signals;
 mod sizes;
 mod spans;
-mod telemetry;
 mod terminal;
 mod wire;
 mod worktrees;
@@ -31,14 +29,15 @@ use std::process::ExitCode;
 
 use posse_core::{Error, ErrorCode};
 use posse_messages::say;
+use rustix::process::DumpableBehavior;
 
 fn main() -> ExitCode {
     let mut raw = std::env::args_os().skip(1);
-    if raw.next().is_some_and(|first| first == posse_tools::supervisor::ARGUMENT) {
-        posse_tools::supervisor::supervise_main(raw);
+    if raw.next().is_some_and(|first| first == posse_sandbox::supervisor::ARGUMENT) {
+        posse_sandbox::supervisor::supervise_main(raw);
     }
     hide_environment();
-    ignore_file_size_signal();
+    posse_sandbox::process::ignore_file_size_signal();
     language::choose();
     let args = match help::parse() {
         Ok(args) => args,
@@ -58,7 +57,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version end here too, with 0. The flags could not be parsed, so `--json` is looked for among the words.
+/// Prints a usage error, help or version, and exits. The flags were not parsed, so `--json` is searched among the
+/// arguments.
 fn wrong_usage(e: &clap::Error) -> ! {
     let complaint = help::complaint(e);
     if e.use_stderr() && std::env::args_os().any(|word| word == "--json") {
@@ -74,14 +74,7 @@ fn wrong_usage(e: &clap::Error) -> ! {
     std::process::exit(e.exit_code())
 }
 
-/// A write beyond the limit on the size of files is an error that can be told, not the end of the process.
-fn ignore_file_size_signal() {
-    // SAFETY: sets how one signal is handled and takes no pointers.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-}
-
-/// Commands that agents run belong to the same user and could read the keys in `/proc/<pid>/environ` otherwise.
+/// Hides `/proc/<pid>/environ` from commands of agents, which run as the same user.
 fn hide_environment() {
-    // SAFETY: sets one flag of this process and takes no pointers.
-    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }

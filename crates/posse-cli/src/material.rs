@@ -1,39 +1,40 @@
 //! Standard input as material for a task: `cat log | posse run "What failed?"`.
 //!
-//! A file is read to its end. Of a pipe nobody knows whether somebody will ever write to it: it is often left open where no
-//! person is (CI, ssh, programs that start programs). So it has to begin within `SILENCE_MAX`, unless the command line says `-`.
+//! A file is read to its end. A pipe may stay open without ever being written to (CI, ssh, programs that start
+//! programs), so its first byte has to arrive within `SILENCE_MAX`, unless the command line says `-`.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::time::Duration;
 
 use posse_core::provenance::marked;
 use posse_core::text::head_and_tail;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::say;
 
 use crate::{sizes, terminal};
 
-/// How long a pipe may take to begin.
+/// Longest wait for the first byte of a pipe.
 const SILENCE_MAX: Duration = Duration::from_secs(1);
 
-/// Bytes that are read at most: a stream need not have an end.
+/// Maximum bytes read: a stream need not end.
 const READ_BYTES_MAX: u64 = 16 << 20;
 
-/// Bytes that go to the model at most.
+/// Maximum bytes sent to the model.
 const BYTES_MAX: usize = 256 << 10;
 
-/// For how long to wait for the first byte of a pipe.
+/// Patience with a silent pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PipePatience {
-    /// The command line did not speak of it.
+    /// Default: the command line does not mention standard input.
     Short,
     Endless,
 }
 
-/// Adds what standard input has to a task, for a model with a window of so many tokens if that is known, and says so.
+/// Appends standard input to a task, limited by the model's context window in tokens if that is known, and prints a
+/// note.
 pub fn with_material(task: String, patience: PipePatience, window_tokens: Option<u64>) -> Result<String> {
     let Some(bytes) = read(patience)? else { return Ok(task) };
     if bytes.is_empty() {
@@ -44,26 +45,26 @@ pub fn with_material(task: String, patience: PipePatience, window_tokens: Option
     Ok(format!("{task}\n\n{}", material.for_model()))
 }
 
-/// About half of the window, at four bytes for a token.
+/// Half of the window, at four bytes per token.
 fn bytes_max(window_tokens: Option<u64>) -> usize {
     let half = window_tokens.and_then(|tokens| usize::try_from(tokens.saturating_mul(2)).ok());
     half.map_or(BYTES_MAX, |half| half.min(BYTES_MAX))
 }
 
-/// `None` if there is nothing to read, or nobody began to write.
+/// Reads standard input; `None` if it is a terminal or stays silent.
 fn read(patience: PipePatience) -> Result<Option<Vec<u8>>> {
     let input = std::io::stdin();
     if input.is_terminal() {
         return Ok(None);
     }
-    // A descriptor that is closed, or that cannot be looked at, has nothing for us.
+    // A closed or unreadable descriptor has no material.
     let Ok(file) = input.as_fd().try_clone_to_owned().map(File::from) else { return Ok(None) };
     let Ok(kind) = file.metadata().map(|about| about.file_type()) else { return Ok(None) };
     let is_stream = kind.is_fifo() || kind.is_socket();
     if !is_stream && !kind.is_file() {
         return Ok(None);
     }
-    if is_stream && patience == PipePatience::Short && !begins_within(&file, SILENCE_MAX) {
+    if is_stream && patience == PipePatience::Short && !terminal::is_readable(&file, SILENCE_MAX) {
         terminal::note(&say!("stdin-silent"));
         return Ok(None);
     }
@@ -73,19 +74,11 @@ fn read(patience: PipePatience) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Whether something can be read in time, be it the end.
-fn begins_within(file: &File, time: Duration) -> bool {
-    let mut wanted = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let millis = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one entry, which lives for the whole call.
-    unsafe { libc::poll(&raw mut wanted, 1, millis) > 0 }
-}
-
-/// What was read, as the model gets it.
+/// Material as sent to the model.
 #[derive(Debug, PartialEq, Eq)]
 struct Material {
     text: String,
-    /// Bytes that were read, and whether there were more.
+    /// Bytes that were read, and true if there were more.
     bytes: u64,
     has_more: bool,
     is_cut: bool,
@@ -103,9 +96,16 @@ impl Material {
     fn for_model(&self) -> String {
         let text = marked("standard input", &self.text);
         let intro = match (self.has_more, self.is_cut) {
-            (false, false) => fixed!("material"),
-            (false, true) => fixed!("material-cut", bytes = self.bytes),
-            (true, _) => fixed!("material-endless", bytes = self.bytes),
+            (false, false) => "Standard input that came with the task:".to_owned(),
+            (false, true) => format!(
+                "Standard input that came with the task: the beginning and the end of {} bytes:",
+                self.bytes
+            ),
+            (true, _) => format!(
+                "Standard input that came with the task: the beginning and the end of its first {} \
+                 bytes; the rest was not read:",
+                self.bytes
+            ),
         };
         format!("{intro}\n{text}")
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::models::process_env;
 
-/// Returns the root of the repository that a directory is in, or the directory itself. A repository that is the home directory, or
-/// contains it, joins nothing: it holds configuration files, not one project.
+/// Returns the repository root of a directory, or the directory itself. A repository that is or contains the home
+/// directory is ignored: it holds configuration files, not one project.
 pub fn project_of(directory: &Path) -> PathBuf {
     let home = process_env("HOME").map(PathBuf::from);
     root(directory, home.as_deref())

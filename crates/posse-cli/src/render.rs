@@ -1,4 +1,4 @@
-//! Showing a session while it runs: a live tree on a terminal, one line per change in a pipe, JSON lines on request.
+//! Progress view of a session: a live tree on a terminal, one line per change in a pipe, JSON lines on request.
 
 mod live;
 mod plain;
@@ -6,17 +6,16 @@ mod plain;
 use std::sync::Arc;
 
 use posse_core::edits::{ChangeKind, FileChange, LineCounts};
-use posse_core::event::Event;
-use posse_core::id::TaskId;
+use posse_core::event::{Event, EventEntry};
 use posse_core::text::visible;
 use posse_core::usage::{SpendingTotal, dollars};
 use posse_messages::say;
-use posse_runtime::ports::{Delta, Observer};
+use posse_runtime::ports::Observer;
 
 pub use live::LiveTree;
 pub use plain::PlainLines;
 
-/// Numbers as people read them: 950, 1.2k, 3.4M.
+/// Formats a number for people: 950, 1.2k, 3.4M.
 pub fn count(n: u64) -> String {
     match n {
         0..1_000 => n.to_string(),
@@ -25,7 +24,7 @@ pub fn count(n: u64) -> String {
     }
 }
 
-/// `1 token`, `950 tokens`, `1.2k tokens`.
+/// Formats `1 token`, `950 tokens`, `1.2k tokens`.
 pub fn tokens(n: u64) -> String {
     match n {
         0..1_000 => many(n, CountedNoun::Token),
@@ -33,7 +32,7 @@ pub fn tokens(n: u64) -> String {
     }
 }
 
-/// `$0.0123`; `≥ $0.0123` if a part has no known price; `$?` if nothing has one.
+/// Formats `$0.0123`; `≥ $0.0123` if part of it has no known price; `$?` if nothing has one.
 pub fn price(total: &SpendingTotal) -> String {
     match (total.cost_micros, total.unpriced_tokens) {
         (micros, 0) => format!("${:.4}", dollars(micros)),
@@ -42,7 +41,7 @@ pub fn price(total: &SpendingTotal) -> String {
     }
 }
 
-/// ` · 12.3k tokens, $0.0421 with its subagents`, where a tree is more than one task.
+/// Formats ` · 12.3k tokens, $0.0421 with its subagents` for a tree of more than one task.
 pub fn with_subagents(tree: &SpendingTotal) -> String {
     match tree.tasks {
         0 | 1 => String::new(),
@@ -66,7 +65,7 @@ pub enum CountedNoun {
     Warning,
 }
 
-/// `1 turn`, `2 turns`.
+/// Formats `1 turn`, `2 turns`.
 pub fn many(n: impl Into<u64>, of: CountedNoun) -> String {
     let n = n.into();
     match of {
@@ -85,10 +84,10 @@ pub fn many(n: impl Into<u64>, of: CountedNoun) -> String {
     }
 }
 
-/// Files named in one line while things happen; the summary names all of them up to its own bound.
+/// Files named per line of progress; the summary has a limit of its own.
 const FILES_SHOWN: usize = 10;
 
-/// The files that a call changed, as one line.
+/// Formats the files changed by a call as one line.
 pub fn changed(event: &Event, colours: bool) -> Option<String> {
     match event {
         Event::ToolFinished { changed, .. } if !changed.is_empty() => {
@@ -98,7 +97,7 @@ pub fn changed(event: &Event, colours: bool) -> Option<String> {
     }
 }
 
-/// `src/a.rs +3 −1`, `notes.md +10 (new)`: what a call did to files.
+/// Formats changed files, such as `src/a.rs +3 −1`, `notes.md +10 (new)`.
 pub fn changes(changed: &[FileChange], colours: bool) -> String {
     let mut parts: Vec<String> =
         changed.iter().take(FILES_SHOWN).map(|change| file(change, colours)).collect();
@@ -108,7 +107,7 @@ pub fn changes(changed: &[FileChange], colours: bool) -> String {
     parts.join(", ")
 }
 
-/// A changed file with its counts, in color if that is wanted.
+/// Formats a changed file with its counts, colored on request.
 pub fn file(change: &FileChange, colours: bool) -> String {
     let FileChange { path, kind, lines } = change;
     let mut text = visible(path).into_owned();
@@ -131,22 +130,16 @@ pub fn file(change: &FileChange, colours: bool) -> String {
     }
 }
 
-/// One JSON object per event.
+/// Observer that prints one JSON object per event.
 pub struct JsonEvents;
 
 impl Observer for JsonEvents {
-    fn event(&self, task: &TaskId, event: &Event) {
-        crate::terminal::out(&crate::wire::event(task, event).to_string());
-    }
-
-    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
-        if let Delta::Restarted { why, wait } = delta {
-            crate::terminal::out(&crate::wire::restarted(task, why, wait).to_string());
-        }
+    fn event(&self, entry: &EventEntry) {
+        crate::terminal::out(&entry.to_line());
     }
 }
 
-/// The view that fits where the output goes.
+/// Picks the progress view for the output.
 pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<LiveTree>>) {
     if json {
         return (Arc::new(JsonEvents), None);

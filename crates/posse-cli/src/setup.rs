@@ -1,4 +1,4 @@
-//! Composition: from flags, files and environment to a session that can run.
+//! Composition: from flags, files and environment to a session.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,62 +22,64 @@ use posse_core::tool::{SESSION_TOOLS, ToolEffect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::AgentPlaces;
 use posse_definitions::trust::{TrustPolicy, TrustStore};
+use posse_mcp::registry::{
+    PinFiles, ProgramSearch, RegistrySources, ServerFilter, ServerRegistry, is_about_servers,
+};
 use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
+use posse_models::providers::{KNOWN, ModelSource, RecordingMode, anchored};
 use posse_models::record::RecordingFile;
 use posse_net::{PinnedClient, SystemResolver};
-use posse_runtime::ports::{Tool, Verifier};
-use posse_runtime::session::RULES;
+use posse_runtime::ports::{AgentLookup, Tool, Verifier};
 use posse_runtime::session::facades::{Facade, SessionFacades};
+use posse_runtime::session::{RULES, SessionPolicy};
+use posse_sandbox::Sandbox;
+use posse_sandbox::config::{SandboxConfig, SandboxOverrides, SandboxPlaces, search_path};
+use posse_sandbox::launch::{self, CommandEnvironment, ProcessLauncher};
+use posse_sandbox::supervisor::{Supervisor, WorkDirectory};
+use posse_sandbox::workspace::Workspace;
 use posse_store::SqliteStore;
+use posse_telemetry::log::JsonLog;
+use posse_telemetry::wiring::{Telemetry, TelemetryOptions, TelemetryOutlets, TelemetryWishes};
 use posse_tools::bash::BashTool;
-use posse_tools::confinement::ProcessLimits;
 use posse_tools::fetch::FetchTool;
-use posse_tools::launch::{self, CommandEnvironment, ProcessLauncher};
-use posse_tools::protected::FileProtection;
-use posse_tools::sandbox::{Sandbox, SandboxSettings, closed_at_home};
 use posse_tools::skill::SkillCatalog;
-use posse_tools::supervisor::{Supervisor, WorkDirectory};
 use posse_tools::verify::CommandVerifier;
-use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
 use crate::args::{GlobalArgs, RunOptions};
-use crate::config::{self, ApprovalDefault, ApprovalMode, Config, ConfigSources, SandboxConfig};
-use crate::models::{self, KNOWN, ModelSource, RecordingMode, process_env};
-use crate::servers::{OwnSandbox, ServerFilter, ServerRegistry, is_about_servers};
-use crate::telemetry::{Telemetry, wishes};
+use crate::config::{self, ApprovalDefault, ApprovalMode, Config, ConfigSources};
+use crate::models::{self, process_env};
 use crate::terminal;
 
-/// Tools that are not given unless someone says so: a command can do anything its user can, and what a page is asked for
-/// leaves the machine.
+/// Built-in tools that need `--allow`: a command can do anything its user can, and a fetched URL leaves the machine.
 const ASKED_FOR: &[&str] = &["bash", "fetch"];
 
-/// Levels of delegation unless the configuration says otherwise (seed specification §4.5).
+/// Default depth of delegation (seed specification §4.5).
 const DEPTH_MAX: u32 = 1;
 
-/// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
+/// System prompt of the orchestrator; the session adds how to delegate.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 
-/// Which contents of a project's tools somebody has allowed.
+/// Opens the record of allowed project tools, by content.
 fn allowed_tools(state: &Path) -> TrustStore {
     TrustStore::at(state.join("allowed-tools.json"))
 }
 
-/// Every tool there is here, and what was wrong with those that are not.
+/// All tools found here, and the problems of those that cannot be used.
 pub struct ToolInventory {
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Those that the project brings along, with what they are: programs of whoever wrote the project.
+    /// Tools of the project, each with its digest: programs by the author of the project.
     pub foreign: BTreeMap<String, String>,
     pub problems: Vec<Error>,
-    /// Where those of MCP servers come from.
+    /// Registry of the MCP servers.
     pub servers: Arc<ServerRegistry>,
 }
 
 impl ToolInventory {
-    /// Tools by the names people use, or all of an MCP server. A name that no tool has is an error: a wrong spelling must not allow
-    /// anything. Which tools a server has is known only when it was asked.
+    /// Resolves tool names, and `mcp__server` for all tools of a server. An unknown name is an error: a misspelling
+    /// must not allow anything. A server's tools are known only after it was asked.
     fn named(&self, list: &[String]) -> Result<Vec<String>> {
         let (servers, list): (Vec<&String>, Vec<&String>) =
             list.iter().partition(|name| is_about_servers(name));
@@ -110,7 +112,8 @@ impl ToolInventory {
         self.tools.iter().map(|tool| tool.spec().name.as_str()).chain(SESSION_TOOLS.iter().copied())
     }
 
-    /// The patterns of a list in the configuration. One that fits no tool is an error: a wrong spelling would ask about nothing.
+    /// Parses a pattern list of the configuration. A pattern that matches no tool is an error: a misspelling would
+    /// ask about nothing.
     fn patterns(&self, key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
         let mut all = Vec::new();
         for raw in list {
@@ -123,7 +126,7 @@ impl ToolInventory {
         Ok(all)
     }
 
-    /// Which tools a server has is known only when it runs.
+    /// Checks patterns against the known tools. MCP tools are not checked: they are known only when the server runs.
     fn checked(&self, patterns: Vec<ToolPattern>) -> Result<Vec<ToolPattern>> {
         let is_there = |pattern: &&ToolPattern| {
             pattern.name().starts_with("mcp__") || self.names().any(|name| pattern.names(name))
@@ -142,17 +145,20 @@ impl ToolInventory {
 
 pub struct Setup {
     pub config: Config,
-    /// Where tools work.
+    /// Directory in which tools work.
     pub workspace: PathBuf,
-    /// Where the configuration, the agents and the project's tools are looked for: the workspace, or what that is a worktree of.
+    /// Directory for configuration, agents and project tools: the workspace, or the origin of a worktree.
     pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
-    /// What processes that tools start are held to.
+    /// Sandbox of processes that tools start.
     pub sandbox: Arc<Sandbox>,
-    /// The MCP servers of this session, once somebody asked for them.
+    /// MCP servers of this session, loaded on first use.
     pub servers: OnceLock<Arc<ServerRegistry>>,
-    /// The hosts that delegate to this process: none but in `posse mcp`.
+    /// Agents and models, once something asked for them.
+    pub agents: OnceLock<Arc<AgentFiles>>,
+    pub models: OnceLock<Arc<ModelSource>>,
+    /// Hosts that delegate to this process; only in `posse mcp`.
     pub hosts: Arc<ConnectedHosts>,
 }
 
@@ -163,7 +169,7 @@ impl Setup {
         Self::load_in(global, workspace)
     }
 
-    /// As if it was started in this directory.
+    /// Loads the setup as if started in `workspace`.
     pub fn load_in(global: &GlobalArgs, workspace: PathBuf) -> Result<Self> {
         let home = process_env("HOME").map(PathBuf::from);
         let config = config::load(ConfigSources {
@@ -176,17 +182,18 @@ impl Setup {
         for warning in &config.warnings {
             terminal::note(&say!("warning", text = visible(warning)));
         }
-        let telemetry = Telemetry::new(wishes(global, &config));
+        let telemetry = telemetry(global, &config);
         let project = workspace.clone();
         let state = state_dir(global)?;
         let toolchains =
             CommandEnvironment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
-        let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref(), toolchains)?;
-        let (servers, hosts) = (OnceLock::new(), ConnectedHosts::none());
-        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers, hosts })
+        let sandbox = sandbox(&config.sandbox, &workspace, &state, toolchains)?;
+        let (servers, agents, models) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let hosts = ConnectedHosts::none();
+        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers, agents, models, hosts })
     }
 
-    /// What to say about `sandbox.top` where it has no effect.
+    /// Warns about a `sandbox.top` without effect.
     pub fn ignored_top(&self) -> Option<String> {
         self.sandbox.ignores_top().then(|| say!("warning", text = say!("sandbox-top-ignored")))
     }
@@ -195,30 +202,34 @@ impl Setup {
         open_store(&self.state)
     }
 
+    /// Returns the source of models, which is created once. `how` names the recording.
     pub fn models(&self, how: &RunOptions) -> Result<Arc<ModelSource>> {
+        if let Some(source) = self.models.get() {
+            return Ok(source.clone());
+        }
         let tape = match (&how.record, &how.replay) {
             (Some(path), _) => RecordingMode::Record(RecordingFile::open(path)?),
             (None, Some(path)) => RecordingMode::Replay(path.clone()),
             (None, None) => RecordingMode::None,
         };
-        let source = ModelSource::new(self.config.clone(), process_env, tape)?;
-        Ok(Arc::new(source.sharing(&self.state).lent_by(self.hosts.clone())))
+        let source = models::source(self.config.models(), process_env, tape, self.hosts.clone())?;
+        Ok(self.models.get_or_init(|| Arc::new(source.sharing(&self.state))).clone())
     }
 
-    /// The agent that `run` and `chat` talk to.
+    /// Builds the orchestrator, which `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &RunOptions) -> Result<Agent> {
-        let model = models::default_model(&self.config, how.common.model.as_deref(), process_env)?;
+        let model = self.config.models().default_model(how.common.model.as_deref(), &process_env)?;
         self.orchestrator_with(how, model)
     }
 
-    /// The model that somebody named for everything that names none itself.
+    /// Returns the default model, if one is configured.
     pub fn configured_model(&self, how: &RunOptions) -> Result<Option<String>> {
-        models::configured_model(&self.config, how.common.model.as_deref(), process_env)
+        self.config.models().configured_model(how.common.model.as_deref(), &process_env)
     }
 
-    /// The agent that `run` and `chat` talk to, if it had this model.
+    /// Builds the orchestrator with this model.
     pub fn orchestrator_with(&self, how: &RunOptions, model: String) -> Result<Agent> {
-        let model = models::anchored(model, &self.workspace);
+        let model = anchored(model, &self.workspace);
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {
             description: "Works on the task and delegates".to_owned(),
@@ -242,7 +253,7 @@ impl Setup {
         }
     }
 
-    /// With which tools models delegate.
+    /// Returns the delegation tools offered to models.
     pub fn facades(&self) -> Result<SessionFacades> {
         let Some(names) = &self.config.session.tools else { return Ok(SessionFacades::default()) };
         names.iter().map(|name| Facade::parse(name)).collect::<Result<SessionFacades>>().map_err(|e| {
@@ -251,12 +262,12 @@ impl Setup {
         })
     }
 
-    /// Levels of delegation below whoever starts a run.
+    /// Returns the levels of delegation below a run.
     pub fn max_depth(&self) -> u32 {
         self.config.session.max_depth.map_or(DEPTH_MAX, |depth| depth.0 as u32)
     }
 
-    /// Limits on the tasks of one parent.
+    /// Returns the limits on the tasks of one parent.
     pub fn rules(&self) -> BoardLimits {
         let configured = &self.config.session;
         BoardLimits {
@@ -266,17 +277,24 @@ impl Setup {
         }
     }
 
-    /// How long a holder of write leases may be silent.
+    /// Returns how long a lease holder may go without a heartbeat.
     pub fn lease_ms(&self) -> u64 {
         self.config.session.lease_s.map_or(lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
     }
 
-    /// Who can be delegated to.
+    /// Returns the registry of agents to delegate to, which is opened once. `how` says if all of them are trusted.
     pub fn agents(&self, how: &RunOptions) -> Arc<AgentFiles> {
-        Arc::new(AgentFiles::new(self.places(), self.trust(how.common.trust)))
+        let open = || Arc::new(AgentFiles::new(self.places(), self.trust(how.common.trust)));
+        self.agents.get_or_init(open).clone()
     }
 
-    /// Where definitions of agents are looked for.
+    /// Returns the policy of a session with this grant and these caps.
+    pub fn policy(&self, grant: Grant, caps: BudgetCaps) -> Result<SessionPolicy> {
+        let (rules, facades, lease_ms) = (self.rules(), self.facades()?, self.lease_ms());
+        Ok(SessionPolicy { grant, caps, rules, facades, lease_ms })
+    }
+
+    /// Finds the directories of agent files.
     pub fn places(&self) -> AgentPlaces {
         let home = process_env("HOME").map(PathBuf::from);
         AgentPlaces::find(
@@ -287,7 +305,7 @@ impl Setup {
         )
     }
 
-    /// Whose definitions may run: those somebody said yes to, or all.
+    /// Returns the trust policy: trusted definitions only, or all.
     pub fn trust(&self, all: bool) -> TrustPolicy {
         if all { TrustPolicy::All } else { TrustPolicy::Store(trust_store(&self.state)) }
     }
@@ -306,8 +324,8 @@ impl Setup {
         .least(&BudgetCaps { cost_micros: number(launch::COST_LEFT), ..BudgetCaps::default() })
     }
 
-    /// What a task that goes on may spend in all: what it could before, unless a new sum is named now. The
-    /// configuration can lower a sum, and says anew how many tokens there are.
+    /// Computes the caps of a resumed task: those it had, unless new ones are given. The configuration can lower the
+    /// cost and sets token limits anew.
     pub fn caps_again(&self, how: &RunOptions, before: &BudgetCaps) -> BudgetCaps {
         let today = self.caps(how);
         let least = match (before.cost_micros, today.cost_micros) {
@@ -332,7 +350,7 @@ impl Setup {
         let mut tools = posse_tools::files::toolset(workspace, skills);
         tools.push(Arc::new(BashTool::new(launch.clone())));
         tools.push(Arc::new(FetchTool::new(self.pinned())));
-        // The user's first: of two tools with one name, a project's must not take the place of the user's.
+        // The user's tools come first: a project's tool must not replace one of the same name.
         let project = self.project.join(".posse/tools");
         let mut dirs = user_dirs("tools");
         dirs.push(project.clone());
@@ -360,64 +378,86 @@ impl Setup {
         Ok(ToolInventory { tools, foreign, problems, servers })
     }
 
-    /// The MCP servers there are. `wanted` are entries of lists of tools, for which agents' files may have to be read.
+    /// Returns the MCP servers; `wanted` are tool list entries, for which agent files may be read.
     pub fn servers(&self, wanted: ServerFilter<'_>) -> Arc<ServerRegistry> {
-        self.servers.get_or_init(|| Arc::new(ServerRegistry::load(self, wanted))).clone()
+        self.servers.get_or_init(|| Arc::new(self.load_servers(wanted))).clone()
     }
 
-    /// The MCP servers that this run may use, and by which entries of lists of tools. `None` if it may use none.
+    /// Reads the MCP servers that are named here, without starting any.
+    pub fn load_servers(&self, wanted: ServerFilter<'_>) -> ServerRegistry {
+        let home = process_env("HOME").map(PathBuf::from);
+        let search = search(&[&self.workspace, &self.state]);
+        let sources = RegistrySources {
+            operator: &self.config.mcp.servers,
+            root: &self.root(),
+            is_trusted: &|root, hash| self.trust(false).load().trusts(root, hash),
+            agents: &|| AgentFiles::new(self.places(), self.trust(false)).list(),
+            variable: &process_env,
+            withheld: &self.key_variables(),
+            search: ProgramSearch::new(search, home.as_deref(), &self.workspace),
+            launcher: &|own, packages| self.launch_for(own, packages),
+            grant: self.server_grant(),
+            state: self.state.join("mcp"),
+            exceptions: self.config.network.allow_private.iter().map(|private| private.0).collect(),
+        };
+        ServerRegistry::load(&sources, wanted)
+    }
+
+    /// Returns the directory of the project, which trust in its files is bound to.
+    pub fn root(&self) -> PathBuf {
+        self.places().root().map_or_else(|| self.project.clone(), Path::to_owned)
+    }
+
+    /// Returns the MCP servers that this run may use and the tool list entries that select them; `None` if it may use
+    /// none.
     pub fn servers_of(&self, how: &RunOptions) -> Option<(Arc<ServerRegistry>, Vec<String>)> {
         let all = how.common.allow.iter().chain(&self.config.grant.allow);
         let wanted: Vec<String> = all.filter(|entry| is_about_servers(entry)).cloned().collect();
         (!wanted.is_empty()).then(|| (self.servers(ServerFilter::These(&wanted)), wanted))
     }
 
-    /// Gets to know those of them that were never asked. One that cannot be reached is said and left out.
+    /// Lists the tools of servers that were never asked. Warns about a server that cannot be reached and leaves it
+    /// out.
     pub async fn meet_servers(&self, how: &RunOptions) {
         let Some((servers, wanted)) = self.servers_of(how) else { return };
         let problems = servers.meet(&wanted).await;
         servers.problems().iter().chain(&problems).for_each(terminal::warn);
     }
 
-    /// Nothing of a server outlives its session.
+    /// Closes the servers of this session.
     pub async fn close_servers(&self) {
         if let Some(servers) = self.servers.get() {
             servers.close().await;
         }
     }
 
-    /// What a server's process may do: what the operator may, inside the sandbox.
-    pub fn server_grant(&self) -> Grant {
+    /// Returns the grant of a server's process: the operator's rights, inside the sandbox.
+    fn server_grant(&self) -> Grant {
         let sandbox = self.sandbox.tier().unwrap_or(SandboxTier::Kernel);
         Grant::of_root(RootGrant { sandbox, depth: 1, ..RootGrant::default() })
     }
 
-    /// How a server is started, in a sandbox that may differ from that of commands and that lets it read what it is made of.
-    pub fn launch_for(&self, own: &Option<OwnSandbox>, packages: Vec<PathBuf>) -> Result<ProcessLauncher> {
+    /// Builds the launcher of a server, with its own sandbox settings and read access to its packages.
+    fn launch_for(&self, own: Option<&SandboxOverrides>, packages: Vec<PathBuf>) -> Result<ProcessLauncher> {
         let usual = self.launch();
         if own.is_none() && packages.is_empty() {
             return Ok(usual);
         }
-        let mut own = own.clone().unwrap_or_default();
+        let mut own = own.cloned().unwrap_or_default();
         own.read.extend(packages);
-        let (home, toolchains) = (process_env("HOME").map(PathBuf::from), usual.environment.toolchains());
-        let config = own.of(&self.config.sandbox);
-        let sandbox = sandbox(&config, &self.workspace, &self.state, home.as_deref(), toolchains)?;
+        let toolchains = usual.environment.toolchains();
+        let config = self.config.sandbox.overridden_by(&own);
+        let sandbox = sandbox(&config, &self.workspace, &self.state, toolchains)?;
         Ok(ProcessLauncher { sandbox, ..usual })
-    }
-
-    /// Whether a variable holds a provider's key.
-    pub fn is_withheld(&self, name: &str) -> bool {
-        self.key_variables().iter().any(|key| key == name)
     }
 
     pub fn environment(&self) -> CommandEnvironment {
         CommandEnvironment::new(std::env::vars_os(), self.config.bash.env.clone(), self.key_variables())
     }
 
-    /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
-    /// own tools only when they are named; a project's tools only when they are named for this run, because the
-    /// user's configuration cannot know what a project means by a name.
+    /// Builds the operator's grant: built-in tools that read or that write in the workspace; commands and the user's
+    /// own tools if they are allowed; a project's tools only if allowed for this run, because the user's
+    /// configuration cannot know what a project means by a name.
     pub fn grant(&self, how: &RunOptions, found: &ToolInventory) -> Result<Grant> {
         let (asked, configured) = (found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?);
         let denied = self.denied(found)?;
@@ -439,7 +479,7 @@ impl Setup {
         Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
     }
 
-    /// What the tasks of hosts get: the same, but nothing that changes files unless somebody named the tool, or where to write.
+    /// Builds the grant of host tasks: the same, but tools that change files only if named or with a path to write.
     pub fn grant_to_hosts(&self, how: &RunOptions, write: &[String], found: &ToolInventory) -> Result<Grant> {
         let grant = self.grant(how, found)?;
         let paths = if write.is_empty() { &self.config.mcp.write[..] } else { write };
@@ -455,13 +495,13 @@ impl Setup {
         Ok(grant.keep(&Rights { write_paths, ..Rights::default() }))
     }
 
-    /// What `fetch` connects with.
+    /// Builds the client of `fetch`.
     fn pinned(&self) -> PinnedClient {
         let exceptions = self.config.network.allow_private.iter().map(|private| private.0).collect();
         PinnedClient::new(Arc::new(SystemResolver), exceptions)
     }
 
-    /// What is taken out of tools' results: keys by their shape, and those that the operator has here.
+    /// Builds the redactor of tool results: keys by shape, and the operator's own keys.
     pub fn redactor(&self) -> SecretRedactor {
         if !self.config.secrets.redact {
             return SecretRedactor::off();
@@ -474,7 +514,7 @@ impl Setup {
         let of_servers = servers.clone().flat_map(|server| server.secrets());
         let tokens = servers.flat_map(|server| server.secret_variables());
         let variables = self.key_variables().into_iter().chain(tokens).filter_map(|name| process_env(&name));
-        let granted = crate::servers::secrets(self);
+        let granted = PinFiles::at(self.state.join("mcp")).secrets();
         SecretRedactor::default()
             .knowing(headers.chain(files).chain(variables).chain(of_servers).chain(granted))
     }
@@ -484,14 +524,14 @@ impl Setup {
         known.chain(self.config.providers.values().filter_map(|provider| provider.key_variable())).collect()
     }
 
-    /// What the operator wants to be asked about, at every depth.
+    /// Returns the operator's ask rules, which apply at every depth.
     fn asked_about(&self, found: &ToolInventory) -> Result<Rights> {
         let patterns = found.patterns("approvals.ask", &self.config.approvals.ask)?;
         let rules = patterns.into_iter().map(|pattern| GrantRule { pattern, verdict: RuleVerdict::Ask });
         Ok(Rights { rules: rules.collect(), ..Rights::default() })
     }
 
-    /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
+    /// Builds the approval policy. `attended` means that a person sits here.
     pub fn approvals(
         &self,
         how: &RunOptions,
@@ -518,20 +558,19 @@ impl Setup {
         })
     }
 
-    /// Runs the commands that check results, unless no command may be run here at all.
+    /// Returns the verifier, unless commands are denied here.
     pub fn verifier(&self, found: &ToolInventory) -> Result<Option<Arc<dyn Verifier>>> {
         let denied = self.denied(found)?;
         let verifier = || Arc::new(CommandVerifier::new(self.launch())) as Arc<dyn Verifier>;
         Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
 
-    /// What a task that goes on may do: what it was given when it was begun, without what is denied today, and asked about what is
-    /// asked about today.
+    /// Builds the grant of a resumed task: its old grant, without today's denials and with today's ask rules.
     pub fn grant_again(&self, before: &Grant, found: &ToolInventory) -> Result<Grant> {
-        // What could be reached then and cannot be reached today is over as well.
+        // Network access that was withdrawn since does not come back.
         let sandbox = Some(self.sandbox.tier().unwrap_or(SandboxTier::Kernel));
         let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
-        // A server that went on without a tool, or is not there today, is no reason not to go on.
+        // A tool or server that has disappeared does not prevent the resume.
         let gone =
             before.tools().filter(|name| is_about_servers(name) && !found.has(name)).map(str::to_owned);
         let lost = [self.denied(found)?, self.strange(found), gone.collect()].concat();
@@ -539,8 +578,8 @@ impl Setup {
         Ok(before.keep(&today).keep(&self.asked_about(found)?))
     }
 
-    /// Tools of the project that nobody has allowed as they are now. A task that goes on knows its tools by their names, and a
-    /// name can mean something else by now.
+    /// Lists project tools whose current content was never allowed: a resumed task knows its tools by name only, and
+    /// a name may mean another program now.
     fn strange(&self, found: &ToolInventory) -> Vec<String> {
         if found.foreign.is_empty() {
             return Vec::new();
@@ -551,7 +590,7 @@ impl Setup {
         strange.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Remembers what the tools of the project are that somebody allows for a run, for when the run goes on.
+    /// Records the digests of project tools allowed for a run, for its resume.
     pub fn remember_allowed(&self, found: &ToolInventory, grant: &Grant) -> Result<()> {
         let store = allowed_tools(&self.state);
         let given = found.foreign.iter().filter(|(name, _)| grant.tools().any(|tool| tool == *name));
@@ -562,14 +601,14 @@ impl Setup {
         if new.is_empty() { Ok(()) } else { store.trust(&self.project, new) }
     }
 
-    /// What processes may connect to at most.
+    /// Returns the widest network access of processes.
     pub fn network(&self) -> NetworkReach {
         NetworkReach::from(&self.config.sandbox.network)
     }
 
-    /// What the configuration denies, whatever flags say.
+    /// Lists the tools that the configuration denies, whatever flags say.
     pub fn denied(&self, found: &ToolInventory) -> Result<Vec<String>> {
-        // A server that is not there has nothing to deny.
+        // A missing server has nothing to deny.
         let there = |entry: &&String| !is_about_servers(entry) || found.servers.covers(entry);
         found.named(&self.config.grant.deny.iter().filter(there).cloned().collect::<Vec<_>>())
     }
@@ -580,7 +619,7 @@ impl Setup {
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let context_window =
             configured.context_window.map(|n| n.0).or(known.map(|family| family.context_window));
-        // What a reply may fill is taken from the window; most of it has to be left for the conversation.
+        // The reply's share comes out of the window; most of it has to remain for the conversation.
         let output_max = known
             .map_or(u32::MAX, |family| family.output_max)
             .min(context_window.map_or(u32::MAX, |window| narrow(window / 4)));
@@ -614,81 +653,47 @@ impl Setup {
     }
 }
 
-/// Where a path leads, also if its last parts are not there yet.
-fn really(path: &Path) -> PathBuf {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    match there {
-        Some((above, real)) => match path.strip_prefix(above) {
-            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-            Ok(_) | Err(_) => real,
-        },
-        None => path,
-    }
+/// Resolves logs and traces: a flag wins over the environment, the environment over the configuration.
+fn telemetry(global: &GlobalArgs, config: &Config) -> Telemetry {
+    let wishes = TelemetryWishes {
+        log: global.log.clone().or_else(|| config.log.file.clone()),
+        level: config.log.level.clone(),
+        payloads: global.debug_payloads,
+        otlp_endpoint: config.telemetry.otlp_endpoint.clone(),
+    };
+    // The subscriber is set once per process, only here.
+    let install = |log: JsonLog| drop(tracing::subscriber::set_global_default(log));
+    let outlets = TelemetryOutlets { note: terminal::note, install };
+    Telemetry::new(TelemetryOptions::resolve(wishes, process_env), outlets)
 }
 
-/// Where programs are looked for that we start ourselves: not where a task can write.
+/// Builds the search path for programs that we start ourselves, without directories that a task can write.
 pub fn search(writable: &[&Path]) -> OsString {
-    let writable: Vec<PathBuf> = writable.iter().map(|place| really(place)).collect();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let safe = std::env::split_paths(&path).filter(|directory| {
-        let real = really(directory);
-        directory.is_absolute() && !writable.iter().any(|place| real.starts_with(place))
-    });
-    std::env::join_paths(safe).unwrap_or_default()
+    search_path(&std::env::var_os("PATH").unwrap_or_default(), writable)
 }
 
+/// Builds the sandbox that a configuration asks for.
 fn sandbox(
     config: &SandboxConfig,
     workspace: &Path,
     state: &Path,
-    home: Option<&Path>,
     toolchains: Vec<PathBuf>,
 ) -> Result<Arc<Sandbox>> {
-    let place = |path: &PathBuf| match (path.strip_prefix("~"), home) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => workspace.join(path),
+    let home = process_env("HOME").map(PathBuf::from);
+    let temporary = process_env("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
+    let (own, path) = (user_config_dir(), std::env::var_os("PATH").unwrap_or_default());
+    let places = SandboxPlaces {
+        workspace,
+        state,
+        config: own.as_deref(),
+        home: home.as_deref(),
+        path: &path,
+        temporary: &temporary,
     };
-    let mut closed: Vec<PathBuf> = user_config_dir().into_iter().chain([state.to_owned()]).collect();
-    // Paths are compared with where things really are, or will be.
-    closed = closed.iter().map(|path| really(path)).collect();
-    // A link of the repository must not choose what is written.
-    let write: Vec<PathBuf> = config.write.iter().map(|path| really(&place(path))).collect();
-    let secrets: Vec<PathBuf> = home.map(closed_at_home).unwrap_or_default();
-    for path in &write {
-        if let Some(secret) =
-            closed.iter().chain(&secrets).find(|secret| secret.starts_with(path) || path.starts_with(secret))
-        {
-            let text = say!("sandbox-write-opens", path = path.display(), secret = secret.display());
-            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("sandbox-write-opens-hint")));
-        }
-    }
-    let protection = FileProtection::without(&config.unprotected).map_err(|name| {
-        Error::new(ErrorCode::ConfigInvalid, say!("sandbox-unprotected-unknown", name))
-            .hint(say!("sandbox-unprotected-unknown-hint"))
-    })?;
-    const MIB: u64 = 1 << 20;
-    Ok(Sandbox::new(SandboxSettings {
-        wish: config.tier,
-        network: NetworkReach::from(&config.network),
-        home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
-        search: search(&[workspace, state]),
-        toolchains,
-        read: config.read.iter().map(place).collect(),
-        write,
-        closed,
-        temporary: process_env("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from),
-        limits: ProcessLimits {
-            processes_more: Some(config.processes.0),
-            file_bytes_max: Some(config.file_mib.0 * MIB),
-            memory_bytes_max: Some(config.memory_mib.0 * MIB),
-        },
-        top: config.top,
-        protection,
-    }))
+    config.build(places, toolchains)
 }
 
-/// How deep this process may delegate if a task of another Posse started it. One that may not delegate starts none.
+/// Returns the depth left if a task of another Posse started this process. With none left, it refuses to start.
 fn nested_depth() -> Result<Option<u32>> {
     match number(launch::DEPTH) {
         None => Ok(None),
@@ -698,21 +703,20 @@ fn nested_depth() -> Result<Option<u32>> {
     }
 }
 
-/// What cannot be read is nothing that we wrote, and nothing that gives more.
+/// Parses a number. Unparsable values count as 0: fail closed.
 fn number(variable: &str) -> Option<u64> {
     process_env(variable).map(|text| text.trim().parse().unwrap_or(0))
 }
 
 fn user() -> u32 {
-    // SAFETY: reads a number.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 pub fn name(raw: &str) -> AgentName {
     AgentName::parse(raw).expect("names in this file are spelled right")
 }
 
-/// A session id: short enough to type, long enough not to meet another one.
+/// Generates a session id: short enough to type, long enough to be unique.
 pub fn new_session_id() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
@@ -722,7 +726,7 @@ pub fn user_config_dir() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("posse"))
 }
 
-/// The store, for those who need no configuration, or not this directory's.
+/// Opens the store without loading a configuration.
 pub fn store(global: &GlobalArgs) -> Result<Arc<SqliteStore>> {
     open_store(&state_dir(global)?)
 }
@@ -731,7 +735,7 @@ fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
 }
 
-/// What a file of the state directory says; if there is none, it is made, for this user alone. Of several that make it, one does.
+/// Reads a file of the state directory, or creates it for this user alone. Concurrent creators agree on one content.
 pub fn state_file(path: &Path, make: impl FnOnce() -> std::io::Result<String>) -> Result<String> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
@@ -780,6 +784,8 @@ fn user_dirs(kind: &str) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use posse_sandbox::protected::FileProtection;
+
     use super::*;
     use crate::args::TaskFlags;
 
@@ -794,6 +800,8 @@ mod tests {
             telemetry,
             sandbox,
             servers,
+            agents: OnceLock::new(),
+            models: OnceLock::new(),
             hosts: ConnectedHosts::none(),
         }
     }
@@ -846,7 +854,7 @@ mod tests {
         assert!(places.len() > 30, "{places:?}");
         places.extend(["tools", "skills"].map(|kind| config.join("posse").join(kind)));
         places.extend(
-            [".posse/tools", config::PROJECT_FILE, crate::servers::PROJECT_FILE]
+            [".posse/tools", config::PROJECT_FILE, posse_mcp::registry::PROJECT_FILE]
                 .map(|name| project.join(name)),
         );
         places.extend(posse_tools::skill::PROJECT_FOLDERS.map(|folder| project.join(folder)));
@@ -854,32 +862,5 @@ mod tests {
             let path = place.strip_prefix(project).or_else(|_| place.strip_prefix(home)).unwrap();
             assert!(FileProtection::default().find(path).is_some(), "{}", path.display());
         }
-    }
-
-    /// `sandbox.write` and the state directory are compared with secrets and workspaces by where they are.
-    #[test]
-    fn a_path_is_where_it_leads_also_before_it_is_there() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        std::fs::create_dir(top.join("real")).unwrap();
-        std::os::unix::fs::symlink("real", top.join("link")).unwrap();
-        assert_eq!(really(&top.join("link")), top.join("real"));
-        assert_eq!(really(&top.join("link/new/state")), top.join("real/new/state"));
-        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
-        assert_eq!(really(Path::new("not-there-yet")), here.join("not-there-yet"));
-    }
-
-    #[test]
-    fn no_link_of_a_repository_chooses_what_commands_write() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        let (home, workspace) = (top.join("home"), top.join("workspace"));
-        std::fs::create_dir_all(home.join(".ssh")).unwrap();
-        std::fs::create_dir(&workspace).unwrap();
-        std::os::unix::fs::symlink(&home, workspace.join("target")).unwrap();
-        let config = SandboxConfig { write: vec!["target".into()], ..SandboxConfig::default() };
-        let refused =
-            sandbox(&config, &workspace, &top.join("state"), Some(&home), Vec::new()).err().unwrap();
-        assert_eq!(refused.code(), ErrorCode::ConfigInvalid);
     }
 }

@@ -1,5 +1,5 @@
-//! SIGTERM and SIGHUP: requests to end this process. Neither cancels a task: what the process drives stays in the store, as
-//! after `kill -9`, and can be resumed.
+//! SIGTERM and SIGHUP end this process without canceling its tasks: they stay in the store, as after `kill -9`, and
+//! can be resumed.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use posse_sandbox::process::ignores_hang_up;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Exit code owed to the signal that ended this process; 0 if none did.
+/// Exit code for the signal that ended this process; 0 if none did.
 static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
 
 /// A signal that asks this process to end.
@@ -30,10 +31,10 @@ impl EndSignal {
     /// 128 plus the signal's number, as shells report it.
     pub fn exit_code(self) -> u8 {
         let number = match self {
-            EndSignal::Terminate => libc::SIGTERM,
-            EndSignal::HangUp => libc::SIGHUP,
+            EndSignal::Terminate => SignalKind::terminate(),
+            EndSignal::HangUp => SignalKind::hangup(),
         };
-        128 + number as u8
+        128 + number.as_raw_value() as u8
     }
 
     /// Returns the error that ends a command while it drives `task`, and remembers the exit code for `main`.
@@ -62,7 +63,7 @@ pub struct EndSignals {
 impl EndSignals {
     pub fn listen() -> Result<Self> {
         let terminate = receiver(SignalKind::terminate())?;
-        let hang_up = match is_ignored(libc::SIGHUP) {
+        let hang_up = match ignores_hang_up() {
             true => None,
             false => Some(receiver(SignalKind::hangup())?),
         };
@@ -82,17 +83,6 @@ impl EndSignals {
             () = hung_up => EndSignal::HangUp,
         }
     }
-}
-
-/// Asks the kernel what becomes of a signal. Once it is received here, it is not ignored any more.
-fn is_ignored(signal: libc::c_int) -> bool {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a query, without a new action; `action` is valid for writes, and all zeros are a valid value of it.
-    let action = unsafe {
-        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
-        action.assume_init()
-    };
-    action.sa_sigaction == libc::SIG_IGN
 }
 
 /// Installs a receiver for one signal.

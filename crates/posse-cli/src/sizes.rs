@@ -1,4 +1,4 @@
-//! Amounts of bytes as people write and read them: `500MB`, `2 GiB`.
+//! Sizes in bytes as people write them: `500MB`, `2 GiB`.
 
 use posse_messages::say;
 
@@ -12,7 +12,7 @@ const UNITS: [(&str, u64); 7] = [
     ("GB", 1_000_000_000),
 ];
 
-/// Reads a whole number with a unit: `500MB`, `2 GB` or `1GiB`.
+/// Parses an integer with a unit: `500MB`, `2 GB` or `1GiB`.
 pub fn parse(text: &str) -> Result<u64, String> {
     let invalid = || say!("size-invalid");
     let (unit, bytes) = UNITS.iter().find(|(unit, _)| text.ends_with(unit)).ok_or_else(invalid)?;
@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     number.checked_mul(*bytes).ok_or_else(invalid)
 }
 
-/// Says an amount in its largest unit: `950 B`, `12 kB`, `3.4 MB`, `1.2 GB`.
+/// Formats a size in its largest unit: `950 B`, `12 kB`, `3.4 MB`, `1.2 GB`.
 pub fn in_words(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

@@ -1,4 +1,4 @@
-//! Spans of time as people write and read them: `30d`, `12h`, `10 min`.
+//! Time spans as people write them: `30d`, `12h`, `10 min`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Reads a whole number with a unit: `45m`, `12h`, `30d` or `8w`.
+/// Parses an integer with a unit: `45m`, `12h`, `30d` or `8w`.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let invalid = || say!("span-invalid");
     let unit = match text.chars().last() {
@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     number.checked_mul(unit).map(Duration::from_secs).ok_or_else(invalid)
 }
 
-/// Says a span in words, rounded to its largest unit: `45 s`, `10 min`, `3 h`, `2 days`.
+/// Formats a span, rounded to its largest unit: `45 s`, `10 min`, `3 h`, `2 days`.
 pub fn in_words(seconds: u64) -> String {
     match seconds {
         0..90 => say!("span-seconds", n = seconds),

@@ -1,18 +1,22 @@
-//! Writing for people and pipes. A closed pipe ends nothing: the task goes on and stays in the store.
+//! Output for people and pipes. A closed pipe ends nothing: the task continues and stays in the store.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use posse_core::Error;
 use posse_core::text::visible;
 use posse_messages::say;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::termios::QueueSelector;
 
-/// Standard output is one for the whole process, and so is whether it took everything.
+/// True once a write to standard output has failed.
 static FAILED: AtomicBool = AtomicBool::new(false);
 
-/// To standard output: what can be piped.
+/// Prints to standard output.
 pub fn out(text: &str) {
-    // Listings that nobody reads to the end are not an error.
+    // A reader that stops early is no error.
     if let Err(e) = try_out(text)
         && e.kind() != io::ErrorKind::BrokenPipe
         && !FAILED.swap(true, Ordering::Relaxed)
@@ -21,7 +25,7 @@ pub fn out(text: &str) {
     }
 }
 
-/// Whether something was lost on its way to standard output, for another reason than a reader that has gone away.
+/// Tells if output was lost for another reason than a closed pipe.
 pub fn output_failed() -> bool {
     FAILED.load(Ordering::Relaxed)
 }
@@ -33,7 +37,7 @@ fn try_out(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Standard output could not take the answer, for another reason than a reader that has gone away.
+/// Result of printing the answer; a closed pipe counts as done.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum OutputDelivery {
@@ -41,7 +45,7 @@ pub enum OutputDelivery {
     Failed,
 }
 
-/// Prints an answer: unchanged for a program, and for a person without characters that steer the terminal.
+/// Prints an answer: unchanged for a program, without control characters at a terminal.
 pub fn deliver(text: &str) -> OutputDelivery {
     let shown = if io::stdout().is_terminal() { visible(text) } else { text.into() };
     match try_out(&shown) {
@@ -53,8 +57,7 @@ pub fn deliver(text: &str) -> OutputDelivery {
     }
 }
 
-/// Text of a model, a tool or a file to standard output: unchanged for a program, and for a person without characters
-/// that steer the terminal.
+/// Prints text of a model, a tool or a file: unchanged for a program, without control characters at a terminal.
 pub fn out_foreign(text: &str) {
     if io::stdout().is_terminal() {
         out(&visible(text));
@@ -63,13 +66,13 @@ pub fn out_foreign(text: &str) {
     }
 }
 
-/// To standard error: everything else.
+/// Prints to standard error.
 pub fn note(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
 }
 
-/// What is left out because of it, with what can be done about it.
+/// Prints a warning with its hint.
 pub fn warn(problem: &Error) {
     note(&say!("warning", text = visible(problem.message())));
     if let Some(hint) = problem.advice() {
@@ -93,29 +96,34 @@ pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Whether somebody can read what is shown and answer.
+/// Tells if a person can read the output and answer.
 pub fn is_attended() -> bool {
     io::stdin().is_terminal() && stderr_is_terminal()
 }
 
-/// Forgets what was typed and not read yet, also half a line.
+/// Discards typed input that was not read yet.
 pub fn discard_typed() {
-    // SAFETY: takes a descriptor and a constant. Where there is no terminal it fails, and there is nothing to forget.
-    let _ = unsafe { libc::tcflush(libc::STDIN_FILENO, libc::TCIFLUSH) };
+    // Where there is no terminal it fails, and there is nothing to forget.
+    let _ = rustix::termios::tcflush(io::stdin(), QueueSelector::IFlush);
 }
 
-/// Columns of the terminal, 80 if it does not say.
+/// Tells whether something can be read within this time, be it the end of the input.
+pub fn is_readable(input: impl AsFd, time: Duration) -> bool {
+    let mut wanted = [PollFd::new(&input, PollFlags::IN)];
+    let time = Timespec::try_from(time).ok();
+    rustix::event::poll(&mut wanted, time.as_ref()).is_ok_and(|ready| ready > 0)
+}
+
+/// Returns the columns of the terminal, 80 if unknown.
 pub fn width() -> usize {
     size().0
 }
 
-/// Columns and rows of the terminal, 80 by 24 if it does not say.
+/// Returns columns and rows of the terminal, 80 by 24 if unknown.
 pub fn size() -> (usize, usize) {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: TIOCGWINSZ writes one winsize to the pointer it is given.
-    let answered = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &mut size) } == 0;
-    let or = |told: u16, usual: usize| if answered && told > 0 { usize::from(told) } else { usual };
-    (or(size.ws_col, 80), or(size.ws_row, 24))
+    let told = rustix::termios::tcgetwinsize(io::stderr()).ok();
+    let or = |told: Option<u16>, usual| told.filter(|told| *told > 0).map_or(usual, usize::from);
+    (or(told.map(|size| size.ws_col), 80), or(told.map(|size| size.ws_row), 24))
 }
 
 pub fn colours() -> bool {
@@ -126,12 +134,12 @@ fn colours_are_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A line of a unified diff in the colors that people know, unless they want none.
+/// Colors a line of a unified diff, unless colors are off.
 pub fn diff_line(line: &str) -> String {
     diff_piece(line, line)
 }
 
-/// A piece of a line of a unified diff, in the color of the line.
+/// Colors a piece of a diff line like the whole line.
 pub fn diff_piece(line: &str, piece: &str) -> String {
     let colour = match line.as_bytes() {
         _ if !colours_are_wanted() => return piece.to_owned(),

@@ -1,7 +1,7 @@
 //! Asking a person before a call is made: what is asked, what is answered, and for how long an answer holds. Stores keep
 //! these values and apply these rules inside one transaction, so that of several answers the first one counts.
 
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -69,6 +69,7 @@ pub enum ApprovalVerdict {
 /// The calls that an answer covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ApprovalScope {
     /// This call and no other.
     #[default]
@@ -425,15 +426,19 @@ impl ApprovalPolicy {
     /// Decides how to handle the call.
     pub fn resolve(&self, call: RequestedCall<'_>) -> PolicyResolution {
         match self.mode {
-            ApprovalHandling::Deny => PolicyResolution::Deny(fixed!("approval-mode-denies")),
+            ApprovalHandling::Deny => {
+                PolicyResolution::Deny("nobody is asked here (`approvals.mode` is `deny`)".to_owned())
+            }
             ApprovalHandling::Ask | ApprovalHandling::AllowListed | ApprovalHandling::Unattended
                 if self.allows(call) =>
             {
                 PolicyResolution::Allow
             }
             ApprovalHandling::Ask => PolicyResolution::Park,
-            ApprovalHandling::AllowListed => PolicyResolution::Deny(fixed!("approval-not-listed")),
-            ApprovalHandling::Unattended => PolicyResolution::Deny(fixed!("approval-unattended")),
+            ApprovalHandling::AllowListed => PolicyResolution::Deny(
+                "nobody is asked here, and it is not among `approvals.allow`".to_owned(),
+            ),
+            ApprovalHandling::Unattended => PolicyResolution::Deny("nobody can be asked here".to_owned()),
         }
     }
 

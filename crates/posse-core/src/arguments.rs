@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use posse_messages::fixed;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -35,8 +34,7 @@ impl ArgumentReader {
     }
 
     /// Reads which action is meant, and refuses a field that it does not take.
-    pub fn of_action(arguments: &str, actions: &[ActionFields]) -> Result<Self> {
-        let fields = object(arguments)?;
+    pub fn of_action(fields: Map<String, Value>, actions: &[ActionFields]) -> Result<Self> {
         let names = || actions.iter().map(|known| known.action);
         let given = fields.get("action").filter(|given| !given.is_null());
         let known = given.and_then(Value::as_str);
@@ -68,12 +66,12 @@ impl ArgumentReader {
     fn not_taken(&self, name: &str, takes: &[&str]) -> Error {
         let (action, shown) = (&self.action, prefix(name, SHOWN_MAX));
         let takes_all = match takes.is_empty() {
-            true => fixed!("action-takes-nothing", action),
-            false => fixed!("action-takes", action, fields = takes.join(", ")),
+            true => format!("`{action}` takes no fields"),
+            false => format!("`{action}` takes: {}", takes.join(", ")),
         };
-        let near = nearest(name, takes.iter().copied()).map(|name| fixed!("field-near", name));
+        let near = nearest(name, takes.iter().copied()).map(|name| format!("did you mean `{name}`?"));
         let hint = near.map_or_else(|| takes_all.clone(), |near| format!("{near} {takes_all}"));
-        invalid(fixed!("action-takes-no-field", action, name = shown)).hint(hint)
+        invalid(format!("`{action}` does not take `{shown}`")).hint(hint)
     }
 
     /// The value given for a field.
@@ -82,7 +80,7 @@ impl ArgumentReader {
     }
 
     pub fn text(&self, name: &str) -> Result<Option<String>> {
-        self.read(name, |value| value.as_str().map(str::to_owned), || fixed!("expected-text"))
+        self.read(name, |value| value.as_str().map(str::to_owned), || "a string".to_owned())
     }
 
     /// A text that has to be there and to say something.
@@ -101,13 +99,13 @@ impl ArgumentReader {
 
     fn check_words(&self, name: &str, text: &str) -> Result<()> {
         match text.trim().is_empty() {
-            true => Err(invalid(fixed!("field-empty", name))),
+            true => Err(invalid(format!("{name}: it is empty"))),
             false => Ok(()),
         }
     }
 
     pub fn truth(&self, name: &str) -> Result<Option<bool>> {
-        self.read(name, Value::as_bool, || fixed!("expected-truth"))
+        self.read(name, Value::as_bool, || "true or false".to_owned())
     }
 
     /// A whole number within these bounds.
@@ -128,23 +126,23 @@ impl ArgumentReader {
     /// A number above zero.
     pub fn positive(&self, name: &str) -> Result<Option<f64>> {
         let above_zero = |value: &Value| value.as_f64().filter(|number| number.is_finite() && *number > 0.0);
-        self.read(name, above_zero, || fixed!("expected-positive"))
+        self.read(name, above_zero, || "a number above 0".to_owned())
     }
 
     pub fn texts(&self, name: &str) -> Result<Option<Vec<String>>> {
-        let expected = || fixed!("expected-texts");
+        let expected = || "a list of strings".to_owned();
         let Some(list) = self.read(name, |value| value.as_array().cloned(), expected)? else {
             return Ok(None);
         };
         let text = |(at, item): (usize, Value)| match item {
             Value::String(text) => Ok(text),
-            other => Err(misfit(&format!("{name}[{at}]"), &fixed!("expected-text"), &other)),
+            other => Err(misfit(&format!("{name}[{at}]"), "a string", &other)),
         };
         list.into_iter().enumerate().map(text).collect::<Result<_>>().map(Some)
     }
 
     pub fn object(&self, name: &str) -> Result<Option<Value>> {
-        self.read(name, |value| value.is_object().then(|| value.clone()), || fixed!("expected-object"))
+        self.read(name, |value| value.is_object().then(|| value.clone()), || "an object".to_owned())
     }
 
     /// An object whose values are whole numbers.
@@ -153,7 +151,7 @@ impl ArgumentReader {
             let object = value.as_object()?;
             object.iter().map(|(key, value)| Some((key.clone(), value.as_u64()?))).collect()
         };
-        self.read(name, integers, || fixed!("expected-integers"))
+        self.read(name, integers, || "an object of integers".to_owned())
     }
 
     /// One of a few words.
@@ -163,13 +161,13 @@ impl ArgumentReader {
             choices.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice)
         };
         let words = || choices.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
-        self.read(name, chosen, || fixed!("expected-choice", choices = words()))
+        self.read(name, chosen, || format!("one of {}", words()))
     }
 
     /// Refuses a call without this field.
     pub fn needed<T>(&self, name: &str, value: Option<T>) -> Result<T> {
         let action = &self.action;
-        value.ok_or_else(|| invalid(fixed!("action-needs-field", action, name)))
+        value.ok_or_else(|| invalid(format!("`{action}` needs `{name}`")))
     }
 
     fn read<T>(
@@ -183,36 +181,36 @@ impl ArgumentReader {
     }
 }
 
-/// The arguments as an object; nothing at all counts as an empty one.
-fn object(arguments: &str) -> Result<Map<String, Value>> {
+/// Parses arguments that are an object; an empty text counts as an empty object.
+pub fn parse_object(arguments: &str) -> Result<Map<String, Value>> {
     if arguments.trim().is_empty() {
         return Ok(Map::new());
     }
     match serde_json::from_str(arguments) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(other) => Err(misfit("arguments", &fixed!("expected-arguments"), &other)),
-        Err(_) => Err(invalid(fixed!("arguments-not-json"))),
+        Ok(other) => Err(misfit("arguments", "an object", &other)),
+        Err(_) => Err(invalid("arguments: they are not valid JSON".to_owned())),
     }
 }
 
 fn no_action<'a>(given: Option<&Value>, names: impl Iterator<Item = &'a str>) -> Error {
     let names: Vec<&str> = names.collect();
     let near = given.and_then(Value::as_str).and_then(|given| nearest(given, names.iter().copied()));
-    let there_are = fixed!("actions-there-are", names = names.join(", "));
-    let hint = match near.map(|name| fixed!("field-near", name)) {
+    let there_are = format!("there are: {}", names.join(", "));
+    let hint = match near.map(|name| format!("did you mean `{name}`?")) {
         Some(near) => format!("{near} {there_are}"),
         None => there_are,
     };
     let text = match given {
-        None => fixed!("action-missing"),
-        Some(given) => fixed!("action-unknown", found = found(given)),
+        None => "action: it is missing".to_owned(),
+        Some(given) => format!("action: there is no {}", found(given)),
     };
     Error::new(ErrorCode::InvalidAction, text).hint(hint)
 }
 
 /// The error about a field that is not what it should be.
 fn misfit(name: &str, expected: &str, value: &Value) -> Error {
-    invalid(fixed!("field-misfit", name, expected, found = found(value)))
+    invalid(format!("{name}: expected {expected}, found {}", found(value)))
 }
 
 fn invalid(text: String) -> Error {
@@ -222,9 +220,9 @@ fn invalid(text: String) -> Error {
 /// A short value as it was written, a long one by its kind: it may be the text of a prompt.
 fn found(value: &Value) -> String {
     match value {
-        Value::Array(_) => fixed!("found-list"),
-        Value::Object(_) => fixed!("found-object"),
-        Value::String(text) if text.chars().count() > SHOWN_MAX => fixed!("found-text"),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+        Value::String(text) if text.chars().count() > SHOWN_MAX => "a long string".to_owned(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
     }
 }
@@ -233,8 +231,8 @@ fn expected_integer(range: &RangeInclusive<u64>) -> String {
     let (least, most) = (*range.start(), *range.end());
     // Larger bounds are those of the type, which nobody chose.
     match most >= u64::from(u32::MAX) {
-        true => fixed!("expected-integer-from", least),
-        false => fixed!("expected-integer", least, most),
+        true => format!("an integer of {least} or more"),
+        false => format!("an integer from {least} to {most}"),
     }
 }
 
@@ -271,7 +269,7 @@ mod tests {
     ];
 
     fn read(arguments: Value) -> Result<ArgumentReader> {
-        ArgumentReader::of_action(&arguments.to_string(), ACTIONS)
+        ArgumentReader::of_action(parse_object(&arguments.to_string())?, ACTIONS)
     }
 
     fn told<T: std::fmt::Debug>(result: Result<T>) -> (String, String) {
@@ -345,7 +343,9 @@ mod tests {
 
     #[test]
     fn arguments_that_are_no_object_are_told_without_positions() {
-        let of = |arguments: &str| told(ArgumentReader::of_action(arguments, ACTIONS)).0;
+        let of = |arguments: &str| {
+            told(parse_object(arguments).and_then(|fields| ArgumentReader::of_action(fields, ACTIONS))).0
+        };
         assert_eq!(of("{"), "arguments: they are not valid JSON");
         assert_eq!(of("[1]"), "arguments: expected an object, found a list");
         assert_eq!(of(""), "action: it is missing");

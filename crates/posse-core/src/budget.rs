@@ -4,7 +4,6 @@
 //! For each kind of amount, what an account spends is charged to the nearest account at or above it that has a cap
 //! (or to the root). A capped child has reserved its cap there already, so nothing further up needs to be asked.
 
-use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use crate::usage::{Price, Usage};
@@ -82,9 +81,9 @@ impl std::fmt::Display for BudgetOverrun {
         let Self { kind, spent, limit } = *self;
         if kind == COST {
             let [spent, limit] = [spent, limit].map(|micros| format!("{:.4}", micros as f64 / 1e6));
-            return f.write_str(&fixed!("overrun-cost", spent, limit));
+            return write!(f, "${spent} spent of ${limit}");
         }
-        f.write_str(&fixed!("overrun-tokens", kind, spent, limit))
+        write!(f, "{spent} {kind} spent of {limit}")
     }
 }
 
@@ -284,7 +283,7 @@ impl BudgetLedger {
         BudgetCaps { input_tokens: left(0), output_tokens: left(1), cost_micros: left(2) }
     }
 
-    /// What was spent beyond a limit that bounds this account: a provider billed more than was held for its call.
+    /// Returns the overrun of a limit that bounds this account: a provider billed more than was held for its call.
     pub fn overrun(&self, account: AccountId) -> Option<BudgetOverrun> {
         (0..KINDS).find_map(|kind| {
             let payer = &self.accounts[self.payer(account, kind).0];
@@ -348,9 +347,9 @@ impl BudgetShortfall {
         let Self { kind, wanted, left, .. } = self;
         if *kind == COST {
             let [wanted, left] = [*wanted, *left].map(|micros| format!("{:.4}", micros as f64 / 1e6));
-            return fixed!("reservation-cost", wanted, left);
+            return format!("its budget of up to ${wanted} cannot be reserved: ${left} is left");
         }
-        fixed!("reservation-tokens", wanted, kind, left)
+        format!("its budget of up to {wanted} {kind} cannot be reserved: {left} are left")
     }
 }
 
@@ -358,17 +357,10 @@ impl std::fmt::Display for BudgetShortfall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.kind == COST {
             let [wanted, left] = [self.wanted, self.left].map(|micros| micros as f64 / 1e6);
-            return write!(
-                f,
-                "{}",
-                fixed!(
-                    "shortfall-cost",
-                    wanted = format_args!("{wanted:.4}"),
-                    left = format_args!("{left:.4}")
-                )
-            );
+            return write!(f, "the next call needs up to ${wanted:.4}, ${left:.4} is left");
         }
-        write!(f, "{}", fixed!("shortfall-tokens", wanted = self.wanted, kind = self.kind, left = self.left))
+        let Self { kind, wanted, left, .. } = self;
+        write!(f, "the next call needs up to {wanted} {kind}, {left} are left")
     }
 }
 

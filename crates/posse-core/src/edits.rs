@@ -27,6 +27,7 @@ pub struct FileChange {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ChangeKind {
     Created,
     Modified,
@@ -121,7 +122,7 @@ pub enum WithheldReason {
     Protected,
     /// It holds a key or a password.
     Secret,
-    /// What the journal has is no content.
+    /// The journaled content cannot be decoded.
     Damaged,
 }
 

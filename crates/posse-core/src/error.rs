@@ -2,16 +2,19 @@
 //! what to do next, both in the language of the reader. Every code has a section in `docs/errors.md`; a test keeps the two equal.
 
 use std::fmt;
+use std::sync::Arc;
 
 use posse_messages::LocalizedText;
+
+use crate::outcome::{IncompleteRun, Outcome};
 
 /// Result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-type Source = Box<dyn std::error::Error + Send + Sync>;
+type Source = Arc<dyn std::error::Error + Send + Sync>;
 
 /// An error with a code to branch on, a message and a hint.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Error {
     code: ErrorCode,
     message: LocalizedText,
@@ -48,6 +51,8 @@ codes! {
     InvalidAgentName = "INVALID_AGENT_NAME",
     InvalidTool = "INVALID_TOOL",
     PromptTooLarge = "PROMPT_TOO_LARGE",
+    TaskCancelled = "TASK_CANCELLED",
+    TaskIncomplete = "TASK_INCOMPLETE",
     TaskNotFound = "TASK_NOT_FOUND",
     TaskNotReady = "TASK_NOT_READY",
     TaskTooLarge = "TASK_TOO_LARGE",
@@ -75,6 +80,7 @@ codes! {
     ConfigInvalid = "CONFIG_INVALID",
     ConfigUnreadable = "CONFIG_UNREADABLE",
     HostModelUnavailable = "HOST_MODEL_UNAVAILABLE",
+    ModelFailed = "MODEL_FAILED",
     ModelNotConfigured = "MODEL_NOT_CONFIGURED",
     ModelUnknown = "MODEL_UNKNOWN",
     ScriptInvalid = "SCRIPT_INVALID",
@@ -105,8 +111,8 @@ impl Error {
     }
 
     /// Adds the underlying error.
-    pub fn caused_by(mut self, source: impl Into<Source>) -> Self {
-        self.source = Some(source.into());
+    pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into().into());
         self
     }
 
@@ -123,6 +129,11 @@ impl Error {
     /// Returns the hint, in both languages.
     pub fn advice(&self) -> Option<&LocalizedText> {
         self.hint.as_ref()
+    }
+
+    /// Returns the outcome of the run that did not complete, with the text and the usage there are; `None` for other errors.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.source.as_ref()?.downcast_ref::<IncompleteRun>().map(|IncompleteRun(outcome)| &**outcome)
     }
 
     /// Code and message as a model reads them; `Display` is for people.

@@ -1,190 +1,350 @@
-//! Facts for whoever watches: store, status, dashboard, terminal, trace. They carry no prompt and no result text, but
-//! for the first line of why a call failed.
+//! One event vocabulary: facts of a task without prompt or result text. Terminal, `--json`, `posse tasks watch`, the `events`
+//! action and logs speak it; `docs/events.md` lists it. `Event::of` projects a journal record, and the driver tells observers
+//! what that projection says, so a live view and a later reading agree.
+
+#[cfg(test)]
+mod schema;
+mod wire;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::{Value, json};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
-use crate::context::wire::utc;
+use crate::approval::{ApprovalScope, ApprovalVerdict};
 use crate::edits::FileChange;
 use crate::grant::SandboxTier;
-use crate::id::CallKey;
-use crate::message::ToolCall;
+use crate::id::{CallKey, TaskId};
+use crate::journal::{Record, ResultOrigin, TaskStart};
+use crate::message::{Block, ToolCall, ToolResult};
 use crate::outcome::{OutcomeStatus, StopReason};
 use crate::reply::FailureKind;
 use crate::usage::Usage;
 
+/// Version of the wire form. Readers pass over types and fields that they do not know; a changed meaning raises it.
+pub const EVENT_VERSION: u32 = 1;
+
+/// A fact about a task, with its place in the task's journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EventEntry {
+    /// Version of this form.
+    pub v: u32,
+    /// Position of the fact in the journal of its task, from 0. It grows; records that state no event leave gaps.
+    pub seq: u64,
+    /// The task that the fact is about.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub task_id: TaskId,
+    /// When it was told or committed; the two differ by the time of a commit.
+    #[serde(rename = "at", with = "wire::instant")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub at_ms: u64,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+impl EventEntry {
+    /// Projects the journal record at `seq`; `None` if it states no event.
+    pub fn of(task: &TaskId, seq: u64, at_ms: u64, record: &Record) -> Option<Self> {
+        Event::of(record).map(|event| Self { v: EVENT_VERSION, seq, task_id: task.clone(), at_ms, event })
+    }
+
+    /// Returns the entry as one line of JSON.
+    pub fn to_line(&self) -> String {
+        serde_json::to_string(self)
+            .expect("entries hold no maps with foreign keys and no failing serializers")
+    }
+}
+
 /// A fact about a task, without prompt or result text.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Event {
+    /// The task was created and waits for a slot, a dependency, a lease or a process that drives it.
+    Queued { agent: String },
+    /// The task begins.
     Started {
         agent: String,
+        /// `provider:model` that the agent asks.
         model: String,
-        /// Sandbox tier of the task's processes.
+        /// Sandbox tier of the task's processes: `off`, `t1` (kernel rules) or `t2` (namespaces).
+        #[serde(with = "wire::sandbox")]
+        #[cfg_attr(test, schemars(with = "String"))]
         sandbox: SandboxTier,
     },
+    /// A process took the task over, or a person sent a message to a task that had ended.
     Resumed {
         agent: String,
+        /// Number of the driver; grows with each takeover.
         epoch: u64,
+        /// Tool calls of earlier processes that have a result. They are not repeated.
         finished_calls: u32,
+        /// Tool calls of earlier processes that may or may not have happened.
         in_doubt: u32,
-        /// Counters of the earlier processes, so that a view does not begin at zero.
+        /// Turns of earlier processes, so that a view does not begin at zero.
         turns: u32,
         turns_max: u32,
         tool_calls: u32,
+        #[serde(with = "wire::usage")]
+        #[cfg_attr(test, schemars(with = "wire::usage::UsageForm"))]
         usage: Usage,
     },
-    TurnStarted {
-        turn: u32,
-        turns_max: u32,
-    },
+    /// A request to the model is about to be sent. A turn is announced again if its request has to be repeated.
+    #[serde(rename = "turn")]
+    TurnStarted { turn: u32, turns_max: u32 },
+    /// The model replied.
     Replied {
         turn: u32,
+        /// `provider:model` that replied; a fallback may differ from the agent's model.
         model: String,
+        #[serde(with = "wire::usage")]
+        #[cfg_attr(test, schemars(with = "wire::usage::UsageForm"))]
         usage: Usage,
+        /// Tool calls that the reply asks for.
         calls: u32,
     },
-    /// A fallback, an estimate, an elision: something the person in charge may want to know.
-    Noted {
-        note: String,
+    /// A remark for the person in charge: a fallback, an estimate, a wait for a lease, a withdrawn tool.
+    #[serde(rename = "note")]
+    Noted { note: String },
+    /// An attempt at a model call failed and is repeated after a wait. Text streamed so far is void.
+    ModelRetry {
+        /// Error of the provider or the connection, bounded.
+        why: String,
+        wait_ms: u64,
     },
+    /// A model call failed for good.
     ModelFailed {
+        #[serde(with = "wire::failure")]
+        #[cfg_attr(test, schemars(with = "String"))]
         kind: FailureKind,
+        /// Error of the provider or the connection, bounded, without keys.
         message: String,
     },
+    /// A tool call begins.
     ToolStarted {
+        /// Turn and position of the call, such as `3.0`.
+        #[serde(rename = "call", with = "wire::call")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: CallKey,
         tool: String,
+        /// At most 80 bytes of the arguments that name a target (path, command, pattern, URL); never content.
         summary: String,
     },
+    /// A tool call was refused and not made.
     ToolRefused {
+        /// Turn and position of the call, such as `3.0`.
+        #[serde(rename = "call", with = "wire::call")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: CallKey,
         tool: String,
+        /// First line of the refusal, at most 200 bytes.
         why: String,
     },
-    /// The task waits: a person has to say whether the call is made.
+    /// A tool call waits for a person's decision.
     ApprovalRequested {
+        /// Turn and position of the call, such as `3.0`.
+        #[serde(rename = "call", with = "wire::call")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: CallKey,
-        /// Id of the parked call.
+        /// Id for `posse approvals`.
         approval: String,
         tool: String,
+        /// At most 80 bytes of the arguments that name a target.
         summary: String,
+        /// The rule that asks.
         why: String,
+        /// When the default decision applies.
+        #[serde(rename = "deadline_at", with = "wire::instant")]
+        #[cfg_attr(test, schemars(with = "String"))]
         deadline_ms: u64,
     },
+    /// A tool call that needed an approval was decided.
     ApprovalResolved {
+        /// Turn and position of the call, such as `3.0`.
+        #[serde(rename = "call", with = "wire::call")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: CallKey,
+        /// Id for `posse approvals`; `null` if nobody had to be asked.
         approval: Option<String>,
         tool: String,
-        verdict: ApprovalVerdict,
+        approved: bool,
+        /// Calls that the decision covers.
         scope: ApprovalScope,
-        by: DecidedBy,
+        /// A person's name, `deadline`, `policy`, or the earlier answer that covers the call.
+        by: String,
     },
+    /// A tool call has its result.
     ToolFinished {
+        /// Turn and position of the call, such as `3.0`.
+        #[serde(rename = "call", with = "wire::call")]
+        #[cfg_attr(test, schemars(with = "String"))]
         key: CallKey,
         tool: String,
         is_error: bool,
+        /// The call may or may not have taken effect.
         in_doubt: bool,
-        /// Why it failed.
+        /// First line of the error, at most 200 bytes.
         why: Option<String>,
         /// Files that this call changed itself; those of a delegated task are in the task's own events.
+        #[serde(with = "wire::changes")]
+        #[cfg_attr(test, schemars(with = "Vec<wire::changes::ChangeForm>"))]
         changed: Vec<FileChange>,
+        /// Length of the whole result.
         bytes: u64,
+        #[serde(rename = "duration_ms")]
         millis: u64,
     },
-    Elided {
-        results: u32,
-        bytes: u64,
-    },
-    WrappingUp {
-        reason: StopReason,
-    },
-    /// A command that checks the result is run.
+    /// Old tool results were left out of the conversation to make room.
+    Elided { results: u32, bytes: u64 },
+    /// A limit was reached: the model is asked for its final report.
+    WrappingUp { reason: StopReason },
+    /// A command that checks the result is about to run.
     Verifying {
+        /// At most 80 bytes of the command.
         command: String,
     },
+    /// A command that checks the result ended.
     Verified {
+        /// At most 80 bytes of the command.
         command: String,
         passed: bool,
+        /// Exit code, or why there is none.
         ending: String,
+        #[serde(rename = "duration_ms")]
         millis: u64,
     },
+    /// The task ended.
     Finished {
         status: OutcomeStatus,
+        #[serde(rename = "reason")]
         stop: StopReason,
         turns: u32,
         tool_calls: u32,
+        #[serde(with = "wire::usage")]
+        #[cfg_attr(test, schemars(with = "wire::usage::UsageForm"))]
         usage: Usage,
     },
 }
 
 impl Event {
-    /// As one JSON object with a `type`.
-    pub fn to_json(&self) -> Value {
-        match self {
-            Event::Started { agent, model, sandbox } => {
-                json!({ "type": "started", "agent": agent, "model": model, "sandbox": sandbox.wire() })
+    /// Projects a journal record: the one event that it states, if any.
+    pub fn of(record: &Record) -> Option<Self> {
+        Some(match record {
+            Record::Observed { event } => event.clone(),
+            Record::Started(start) if start.queued => Event::Queued { agent: start.agent.name.to_string() },
+            Record::Started(start) => Self::started(start),
+            Record::Asked { turn, turns_max, .. } => {
+                Event::TurnStarted { turn: *turn, turns_max: *turns_max }
             }
-            Event::Resumed {
-                agent,
-                epoch,
-                finished_calls,
-                in_doubt,
-                turns,
-                turns_max,
-                tool_calls,
-                usage,
-            } => json!({
-                "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls,
-                "in_doubt": in_doubt, "turns": turns, "turns_max": turns_max, "tool_calls": tool_calls,
-                "usage": usage.to_json(),
-            }),
-            Event::TurnStarted { turn, turns_max } => {
-                json!({ "type": "turn", "turn": turn, "turns_max": turns_max })
+            Record::Replied { turn, reply, .. } => {
+                let calls = reply.blocks.iter().filter(|block| matches!(block, Block::ToolCall(_))).count();
+                let calls = u32::try_from(calls).unwrap_or(u32::MAX);
+                Event::Replied { turn: *turn, model: reply.model.clone(), usage: reply.usage, calls }
             }
-            Event::Replied { turn, model, usage: used, calls } => {
-                json!({ "type": "replied", "turn": turn, "model": model, "usage": used.to_json(), "calls": calls })
+            Record::Unanswered { failure, .. } => {
+                Event::ModelFailed { kind: failure.kind, message: failure.message.clone() }
             }
-            Event::Noted { note } => json!({ "type": "note", "note": note }),
-            Event::ModelFailed { kind, message } => {
-                json!({ "type": "model_failed", "kind": kind.wire(), "message": message })
+            // Journals of earlier versions do not name the tool here.
+            Record::Intended { tool, .. } if tool.is_empty() => return None,
+            Record::Intended { key, tool, summary, .. } => {
+                Event::ToolStarted { key: *key, tool: tool.clone(), summary: summary.clone() }
             }
-            Event::ToolStarted { key, tool, summary } => {
-                json!({ "type": "tool_started", "call": key.to_string(), "tool": tool, "summary": summary })
+            Record::Resolved { key, tool, approval, verdict, scope, by, .. } => Event::ApprovalResolved {
+                key: *key,
+                approval: approval.clone(),
+                tool: tool.clone(),
+                approved: *verdict == ApprovalVerdict::Approve,
+                scope: *scope,
+                by: by.to_string(),
+            },
+            Record::Done { result, full_text, origin, duration_ms, .. } => {
+                Self::of_result(result, full_text.as_deref(), *origin, *duration_ms)
             }
-            Event::ToolRefused { key, tool, why } => {
-                json!({ "type": "tool_refused", "call": key.to_string(), "tool": tool, "why": why })
-            }
-            Event::ApprovalRequested { key, approval, tool, summary, why, deadline_ms } => json!({
-                "type": "approval_requested", "call": key.to_string(), "approval": approval, "tool": tool,
-                "summary": summary, "why": why, "deadline_at": utc(*deadline_ms),
-            }),
-            Event::ApprovalResolved { key, approval, tool, verdict, scope, by } => json!({
-                "type": "approval_resolved", "call": key.to_string(), "approval": approval, "tool": tool,
-                "approved": *verdict == ApprovalVerdict::Approve, "scope": scope.wire(), "by": by.to_string(),
-            }),
-            Event::ToolFinished { key, tool, is_error, in_doubt, why, changed, bytes, millis } => json!({
-                    "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
-                    "in_doubt": in_doubt, "why": why, "bytes": bytes, "duration_ms": millis,
-                    "changed": changed.iter().map(FileChange::to_json).collect::<Vec<_>>(),
-            }),
-            Event::Elided { results, bytes } => {
-                json!({ "type": "elided", "results": results, "bytes": bytes })
-            }
-            Event::Verifying { command } => json!({ "type": "verifying", "command": command }),
-            Event::Verified { command, passed, ending, millis } => json!({
-                "type": "verified", "command": command, "passed": passed, "ending": ending, "duration_ms": millis,
-            }),
-            Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),
-            Event::Finished { status, stop, turns, tool_calls, usage: used } => json!({
-                    "type": "finished", "status": status.wire(), "reason": stop.wire(), "turns": turns,
-                    "tool_calls": tool_calls, "usage": used.to_json(),
-            }),
+            Record::Verifying { command, .. } => Event::Verifying { command: shown_command(command) },
+            Record::Verified { evidence, .. } => Event::Verified {
+                command: shown_command(&evidence.command),
+                passed: evidence.passed(),
+                ending: evidence.ending(),
+                millis: evidence.duration_ms,
+            },
+            Record::Finished { outcome, .. } => Event::Finished {
+                status: outcome.status(),
+                stop: outcome.stop,
+                turns: outcome.turns,
+                tool_calls: outcome.tool_calls,
+                usage: outcome.usage,
+            },
+            // Followed or preceded by an `Observed` record where there is something to tell.
+            Record::Saved { .. }
+            | Record::Checked { .. }
+            | Record::Resumed { .. }
+            | Record::Steered { .. }
+            | Record::Said { .. }
+            | Record::Withdrawn { .. }
+            | Record::BudgetSpent { .. }
+            | Record::Cancelled { .. } => return None,
+        })
+    }
+
+    /// Returns the event of a task that begins.
+    pub fn started(start: &TaskStart) -> Self {
+        Event::Started {
+            agent: start.agent.name.to_string(),
+            model: start.agent.model.clone(),
+            sandbox: start.grant.sandbox(),
         }
     }
+
+    fn of_result(result: &ToolResult, full_text: Option<&str>, origin: ResultOrigin, millis: u64) -> Self {
+        let (key, tool, text) = (result.key, result.name.clone(), full_text.unwrap_or(&result.text));
+        if origin == ResultOrigin::Refused {
+            let why = reason(text.strip_prefix("refused: ").unwrap_or(text));
+            return Event::ToolRefused { key, tool, why };
+        }
+        Event::ToolFinished {
+            key,
+            tool,
+            is_error: result.is_error,
+            in_doubt: result.in_doubt,
+            why: result.is_error.then(|| reason(text)),
+            changed: if origin == ResultOrigin::Delegated { Vec::new() } else { result.changed.clone() },
+            bytes: text.len() as u64,
+            millis,
+        }
+    }
+
+    /// Returns the event's `type` on the wire.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::Queued { .. } => "queued",
+            Event::Started { .. } => "started",
+            Event::Resumed { .. } => "resumed",
+            Event::TurnStarted { .. } => "turn",
+            Event::Replied { .. } => "replied",
+            Event::Noted { .. } => "note",
+            Event::ModelRetry { .. } => "model_retry",
+            Event::ModelFailed { .. } => "model_failed",
+            Event::ToolStarted { .. } => "tool_started",
+            Event::ToolRefused { .. } => "tool_refused",
+            Event::ApprovalRequested { .. } => "approval_requested",
+            Event::ApprovalResolved { .. } => "approval_resolved",
+            Event::ToolFinished { .. } => "tool_finished",
+            Event::Elided { .. } => "elided",
+            Event::WrappingUp { .. } => "wrapping_up",
+            Event::Verifying { .. } => "verifying",
+            Event::Verified { .. } => "verified",
+            Event::Finished { .. } => "finished",
+        }
+    }
+}
+
+/// The beginning of a verification command, bounded and visible.
+fn shown_command(command: &str) -> String {
+    const SHOWN: usize = 80;
+    crate::text::visible(crate::text::prefix(command, SHOWN)).into_owned()
 }
 
 /// Why a call failed, for a progress line: the first line of its result that says something, bounded and visible.

@@ -15,7 +15,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use posse_messages::fixed;
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use self::rights::{CallCase, Objection};
@@ -324,7 +324,7 @@ impl Grant {
 
     /// Returns a warning if one agent can read private data, read untrusted text and send data out. An injected
     /// instruction could then leak data; two agents that share these rights cannot be made to.
-    pub fn exposure(&self) -> Option<String> {
+    pub fn exposure(&self) -> Option<LocalizedText> {
         let looks = ["read", "grep", "bash"].iter().find(|tool| self.tools.contains(**tool))?;
         let network = &self.network;
         let reaches = |tool: &str| match tool {
@@ -335,7 +335,7 @@ impl Grant {
         let effect = |tool: &str| if tool == "bash" { ToolEffect::Unsafe } else { ToolEffect::Pure };
         let is_open = |tool: &&String| reaches(tool) && self.obstacle(tool, effect(tool)).is_none();
         let reaches = self.tools.iter().find(is_open)?;
-        Some(fixed!("agent-exposed", looks, reaches))
+        Some(localized!("agent-exposed", looks, reaches))
     }
 
     /// Tells whether only tools without effects are granted.
@@ -360,13 +360,13 @@ impl Grant {
     /// Why no call of a tool that was granted can be allowed, if so.
     fn obstacle(&self, tool: &str, effect: ToolEffect) -> Option<String> {
         if self.conditions.iter().any(|rights| !rights.access.allows(tool, effect)) {
-            return Some(fixed!("refused-read-only", tool));
+            return Some(format!("this task may only look: `{tool}` could change something"));
         }
         if self.conditions.iter().any(|rights| !rights.mentions(tool)) {
             return Some(self.absence(tool));
         }
         if self.autonomy == Autonomy::Refuses && changes(tool, effect) {
-            return Some(fixed!("refused-must-not-ask", tool));
+            return Some(format!("`{tool}` could change something, and this task must not ask for that"));
         }
         self.off_network(tool)
     }
@@ -378,12 +378,12 @@ impl Grant {
             return None;
         }
         match tool {
-            FETCH if network.is_none() => Some(fixed!("refused-no-network")),
+            FETCH if network.is_none() => Some("this task has no network".to_owned()),
             // The kernel gives a confined command no network at all.
             "bash" if self.confined => None,
-            "bash" => Some(fixed!("refused-command-network", network)),
+            "bash" => Some(format!("this task may reach only: {network}, and a command is not held to that")),
             _ if tool.starts_with("web") || tool.starts_with("mcp__") => {
-                Some(fixed!("refused-tool-network", network, tool))
+                Some(format!("this task may reach only: {network}, and `{tool}` is not held to that"))
             }
             _ => None,
         }
@@ -407,7 +407,7 @@ impl Grant {
         let settled = self.asking_rules(call.tool, &self::subjects(call));
         match self.asking_rules(call.tool, &subjects).iter().all(|rule| settled.contains(rule)) {
             true => Ok(()),
-            false => Err(fixed!("refused-not-asked", why)),
+            false => Err(format!("{why}, and nobody was asked about this place; name it itself")),
         }
     }
 
@@ -423,10 +423,10 @@ impl Grant {
             let is_rule = matches!(most, Objection::Rule(_));
             Some(most.map(|why| match subject {
                 CallSubject::Command(words) if subjects.len() > 1 => {
-                    fixed!("refused-command", why, command = words.join(" "))
+                    format!("{why} (this is about `{}`)", words.join(" "))
                 }
                 CallSubject::Unclear(doubt) | CallSubject::Line { why: doubt, .. } if !is_rule => {
-                    fixed!("refused-in-doubt", why, doubt)
+                    format!("{why} ({doubt})")
                 }
                 _ => why,
             }))
@@ -441,7 +441,7 @@ impl Grant {
         }
         match subject {
             CallSubject::Address(address) => self.permit(address).err(),
-            _ => Some(fixed!("refused-no-address")),
+            _ => Some("there is no address".to_owned()),
         }
         .map(Objection::Never)
     }
@@ -450,7 +450,7 @@ impl Grant {
     pub fn permit(&self, address: &WebAddress) -> Result<(), String> {
         match self.network.allows(address.host(), address.port()) {
             true => Ok(()),
-            false => Err(fixed!("refused-address", network = self.network, address = address.authority())),
+            false => Err(format!("this task may reach only: {}, not {}", self.network, address.authority())),
         }
     }
 
@@ -463,11 +463,11 @@ impl Grant {
             Some(Objection::Never(why)) => return Decision::Deny(why),
             Some(Objection::Rule(_)) if self.autonomy == Autonomy::Free => return Decision::Allow,
             Some(Objection::Rule(why) | Objection::Doubt(why)) => why,
-            None if every_change => fixed!("asks-may-change", tool),
+            None if every_change => format!("`{tool}` could change something, which needs a person's yes"),
             None => return Decision::Allow,
         };
         if self.autonomy == Autonomy::Refuses {
-            return Decision::Deny(fixed!("refused-and-must-not-ask", why));
+            return Decision::Deny(format!("{why}, and this task must not ask"));
         }
         let mut covers = self.asking_rules(tool, &subjects(call));
         if every_change {
@@ -488,13 +488,18 @@ impl Grant {
         pairs.filter_map(|(own, subject)| own.asking_rule(tool, subject)).map(ToString::to_string).collect()
     }
 
+    /// Refusal of a delegation at depth 0.
+    pub fn too_deep(&self) -> String {
+        format!("Max sub-agent depth ({}) reached. Cannot spawn further sub-agents.", self.depth_max())
+    }
+
     fn absence(&self, tool: &str) -> String {
         if tool == DELEGATION && self.depth == 0 {
-            return fixed!("delegation-too-deep", depth_max = self.depth_max());
+            return self.too_deep();
         }
         let allowed: Vec<&str> = self.tools.iter().map(String::as_str).collect();
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-        fixed!("refused-not-granted", tool, allowed)
+        format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
     }
 }
 

@@ -92,6 +92,21 @@ pub struct CallKey {
     pub index: u32,
 }
 
+impl CallKey {
+    /// Returns the idempotency key of this call of a task: the same for every attempt at it, in any process.
+    pub fn idempotency_key(self, task: &TaskId) -> String {
+        format!("{task}/{self}")
+    }
+
+    /// Parses an idempotency key; `None` for a key that names no call of a task.
+    pub fn parse_idempotency_key(key: &str) -> Option<(TaskId, Self)> {
+        let (task, call) = key.split_once('/')?;
+        let (turn, index) = call.split_once('.')?;
+        let call = Self { turn: turn.parse().ok()?, index: index.parse().ok()? };
+        Some((TaskId::from_store(task.to_owned()), call))
+    }
+}
+
 impl fmt::Display for CallKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.turn, self.index)
@@ -132,5 +147,21 @@ impl TryFrom<String> for AgentName {
 impl From<AgentName> for String {
     fn from(name: AgentName) -> Self {
         name.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idempotency_key_leads_back_to_its_call() {
+        let (task, call) = (TaskId::child("s", 12), CallKey { turn: 3, index: 1 });
+        let key = call.idempotency_key(&task);
+        assert_eq!(key, "s.t_12/3.1");
+        assert_eq!(CallKey::parse_idempotency_key(&key), Some((task, call)));
+        for other in ["", "s", "s/3", "mcp/request/a/0f", "s/3.x"] {
+            assert_eq!(CallKey::parse_idempotency_key(other), None, "{other}");
+        }
     }
 }

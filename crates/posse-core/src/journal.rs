@@ -8,18 +8,20 @@ use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
-use crate::approval::{ApprovalVerdict, DecidedBy};
+use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
 use crate::board::SpawnTerms;
 use crate::budget::BudgetCaps;
 use crate::definition::place;
 use crate::edits::FileImage;
 use crate::error::{Error, ErrorCode, Result};
+use crate::event::Event;
 use crate::grant::{Grant, snapshot};
 use crate::id::CallKey;
 use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
 use crate::run::DecisionRules;
+use crate::state::TaskState;
 use crate::tool::ToolEffect;
 use crate::usage::Usage;
 use crate::verify::VerifyEvidence;
@@ -33,10 +35,14 @@ pub enum Record {
     /// or, for one that was written down with the task, why it was not made.
     Asked {
         turn: u32,
+        #[serde(default)]
+        turns_max: u32,
         estimate: u64,
         elapsed_ms: u64,
     },
     Replied {
+        #[serde(default)]
+        turn: u32,
         reply: Reply,
         elapsed_ms: u64,
     },
@@ -47,6 +53,11 @@ pub enum Record {
     /// A call with an effect is about to be made by the driver of this epoch.
     Intended {
         key: CallKey,
+        #[serde(default)]
+        tool: String,
+        /// See `event::summary`.
+        #[serde(default)]
+        summary: String,
         arguments_hash: String,
         effect: ToolEffect,
         epoch: u64,
@@ -54,9 +65,13 @@ pub enum Record {
     /// The decision on a call that needed an approval. `approval` is the id of the parked call.
     Resolved {
         key: CallKey,
+        #[serde(default)]
+        tool: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<String>,
         verdict: ApprovalVerdict,
+        #[serde(default)]
+        scope: ApprovalScope,
         by: DecidedBy,
         elapsed_ms: u64,
     },
@@ -69,6 +84,10 @@ pub enum Record {
         result: ToolResult,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full_text: Option<String>,
+        #[serde(default, skip_serializing_if = "ResultOrigin::is_usual")]
+        origin: ResultOrigin,
+        #[serde(default)]
+        duration_ms: u64,
         elapsed_ms: u64,
     },
     /// The JSON value of an answer was compared with the output schema; without errors it satisfies it.
@@ -140,6 +159,29 @@ pub enum Record {
         outcome: Arc<Outcome>,
         elapsed_ms: u64,
     },
+    /// An event that no other record states. Replay passes over it.
+    Observed {
+        event: Event,
+    },
+}
+
+/// Origin of a call's result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultOrigin {
+    /// The tool ran, or may have run.
+    #[default]
+    Ran,
+    /// Another task did the work. The files it changed are in that task's journal.
+    Delegated,
+    /// The call was not made.
+    Refused,
+}
+
+impl ResultOrigin {
+    fn is_usual(&self) -> bool {
+        *self == Self::Ran
+    }
 }
 
 /// Everything a run needs to start, so that another process can start it again.
@@ -176,10 +218,12 @@ pub struct TaskStart {
     /// The workspace that the task's worktree was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart_from: Option<String>,
-    /// How the program that began it presents the outcome, in a form of that program's own. Whoever resumes the task
-    /// presents it the same way.
+    /// Presentation of the outcome, in a form of the program that started the task. A resumed task ends the same way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Box<serde_json::Value>>,
+    /// It did not begin when it was created.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub queued: bool,
     /// Revision of the rules that its run decides by.
     #[serde(default)]
     pub rules: DecisionRules,
@@ -215,6 +259,7 @@ impl TaskStart {
             write_lease,
             apart_from,
             delivery: None,
+            queued: false,
             rules: DecisionRules::LATEST,
         }
     }
@@ -259,11 +304,16 @@ pub fn lost_usage(tokens: u64, cost_micros: Option<u64>) -> Usage {
 }
 
 impl Record {
-    /// The task's status from here on, if it changes it: `running`, or how it ended.
-    pub fn status(&self) -> Option<&'static str> {
+    /// Returns the record of a result that fits into the conversation and took no time here.
+    pub fn done(result: ToolResult, elapsed_ms: u64) -> Self {
+        Record::Done { result, full_text: None, origin: ResultOrigin::Ran, duration_ms: 0, elapsed_ms }
+    }
+
+    /// Returns the task's state from this record on; `None` if the record does not change it.
+    pub fn state(&self) -> Option<TaskState> {
         match self {
-            Record::Finished { outcome, .. } => Some(outcome.status().wire()),
-            Record::Resumed { .. } | Record::Said { .. } => Some("running"),
+            Record::Finished { outcome, .. } => Some(TaskState::Ended(outcome.status())),
+            Record::Resumed { .. } | Record::Said { .. } => Some(TaskState::Running),
             _ => None,
         }
     }
@@ -294,7 +344,8 @@ impl Record {
             | Record::Steered { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. }
-            | Record::Finished { .. } => Usage::default(),
+            | Record::Finished { .. }
+            | Record::Observed { .. } => Usage::default(),
         }
     }
 
@@ -319,6 +370,7 @@ impl Record {
             Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
+            Record::Observed { .. } => "observed",
         }
     }
 
@@ -361,7 +413,8 @@ impl Record {
             Record::Started(_)
             | Record::Intended { .. }
             | Record::Saved { .. }
-            | Record::Verifying { .. } => None,
+            | Record::Verifying { .. }
+            | Record::Observed { .. } => None,
         }
     }
 }
@@ -369,6 +422,26 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn records_of_earlier_versions_are_read_and_state_what_they_say() {
+        let done = r#"{"record":"done","result":{"key":{"turn":1,"index":0},"id":"a","name":"read","text":"no such file","is_error":true,"mistake":false,"in_doubt":false,"pending":false,"changed":["a.rs"]},"elapsed_ms":5}"#;
+        for (line, event) in [
+            (r#"{"record":"asked","turn":2,"estimate":10,"elapsed_ms":5}"#, Some("turn")),
+            (
+                r#"{"record":"intended","key":{"turn":1,"index":0},"arguments_hash":"00","effect":"unsafe","epoch":1}"#,
+                None,
+            ),
+            (
+                r#"{"record":"resolved","key":{"turn":1,"index":0},"verdict":"approve","by":"policy","elapsed_ms":5}"#,
+                Some("approval_resolved"),
+            ),
+            (done, Some("tool_finished")),
+        ] {
+            let record = Record::decode(line.as_bytes()).unwrap();
+            assert_eq!(Event::of(&record).as_ref().map(Event::kind), event, "{line}");
+        }
+    }
     use crate::edits::FileChange;
 
     #[test]
@@ -386,7 +459,7 @@ mod tests {
                 pending: false,
                 changed,
             };
-            let record = Record::Done { result, full_text: None, elapsed_ms: 7 };
+            let record = Record::done(result, 7);
             assert_eq!(Record::decode(&record.encode()).unwrap(), record);
         }
     }

@@ -1,7 +1,7 @@
 //! Who may write where. A task with write paths holds one lease on all of them, or none; two leases never fit a common
 //! path, except that a task works inside the lease of those that delegated to it.
 
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -232,22 +232,36 @@ pub fn permit(
     path: &str,
 ) -> Result<(), String> {
     if now.epoch != epoch {
-        return Err(fixed!("write-driven-elsewhere", current = now.epoch, epoch));
+        return Err(format!(
+            "another process drives this task now (epoch {}, this was {epoch}); nothing was written",
+            now.epoch
+        ));
     }
     if let Some(token) = token {
         let own = now.leases.iter().find(|lease| lease.task == *task && lease.token == token);
         let Some(own) = own else {
-            return Err(fixed!("write-lease-lost"));
+            return Err(
+                "the lease on this task's write paths was lost meanwhile; nothing was written. Read \
+                 the file again, then repeat the change on its present content"
+                    .to_owned(),
+            );
         };
         if !own.places.has(workspace, path) {
-            return Err(fixed!("write-outside-paths", path, paths = own.places.paths.join(", ")));
+            return Err(format!(
+                "`{path}` is not in this task's write paths: {}; nothing was written",
+                own.places.paths.join(", ")
+            ));
         }
     }
     let others =
         now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
     match others.into_iter().find(|lease| lease.places.has(workspace, path)) {
         None => Ok(()),
-        Some(lease) => Err(fixed!("write-leased", path, holder = holder(lease))),
+        Some(lease) => Err(format!(
+            "`{path}` is leased to another task: {}; nothing was written. Wait until that task has \
+             ended, or leave the file to it",
+            holder(lease).english()
+        )),
     }
 }
 

@@ -3,10 +3,13 @@
 //! This crate performs no I/O, reads no clock, starts no task and knows no provider. What is decided here is
 //! performed by `posse-runtime`; what is written down here is kept by a store.
 
+#![forbid(unsafe_code)]
+
 pub mod agent;
 pub mod approval;
 pub mod arguments;
 pub mod board;
+pub mod bounded;
 pub mod budget;
 pub mod confinement;
 pub mod context;
@@ -29,6 +32,7 @@ pub mod redact;
 pub mod reply;
 pub mod run;
 pub mod sections;
+pub mod state;
 pub mod streamed;
 pub mod task;
 pub mod text;

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use crate::edits::FileChange;
@@ -118,9 +117,10 @@ impl CallArguments {
         }
         match serde_json::from_str::<UniqueKeys>(text) {
             Ok(UniqueKeys::Object) => CallArguments::Object(text.to_owned()),
-            Ok(UniqueKeys::Other(found)) => {
-                CallArguments::Invalid(text.to_owned(), fixed!("arguments-not-object", found))
-            }
+            Ok(UniqueKeys::Other(found)) => CallArguments::Invalid(
+                text.to_owned(),
+                format!("arguments must be a JSON object, found {found}"),
+            ),
             Err(e) if e.is_eof() => CallArguments::Truncated(text.to_owned()),
             Err(e) => CallArguments::Invalid(text.to_owned(), e.to_string()),
         }
@@ -189,7 +189,7 @@ impl<'de> serde::de::Visitor<'de> for UniqueKeysVisitor {
         while let Some(key) = map.next_key::<String>()? {
             map.next_value::<UniqueKeys>()?;
             if let Some(repeated) = seen.replace(key) {
-                return Err(serde::de::Error::custom(fixed!("arguments-key-twice", repeated)));
+                return Err(serde::de::Error::custom(format!("the key `{repeated}` appears twice")));
             }
         }
         Ok(UniqueKeys::Object)

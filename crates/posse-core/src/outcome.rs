@@ -1,8 +1,13 @@
 //! How a run ended, with the text it has. Stopping is a value, not an error.
 
+use std::fmt;
+use std::sync::Arc;
+
+use posse_messages::localized;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::error::{Error, ErrorCode, Result};
 use crate::id::CallKey;
 use crate::sections::{self, AnswerSections};
 use crate::usage::{ByModel, Usage};
@@ -58,6 +63,7 @@ pub struct InDoubtCall {
 /// Reasons why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum StopReason {
     Answered,
     TurnsExhausted,
@@ -82,6 +88,7 @@ pub enum StopReason {
 /// Status that callers branch on. A run that stopped early is never `Completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum OutcomeStatus {
     Completed,
     /// Stopped by a limit or a person, with work to show.
@@ -111,6 +118,29 @@ impl Outcome {
             | StopReason::VerifyFailed
             | StopReason::DependencyFailed => OutcomeStatus::Failed,
         }
+    }
+
+    /// Returns why the run did not complete, in the words of the seed specification §8.7; `None` if it did.
+    pub fn failure(&self) -> Option<String> {
+        let detail = || self.detail.as_deref().unwrap_or(self.stop.explanation());
+        match self.stop {
+            StopReason::Answered if self.status() == OutcomeStatus::Completed => None,
+            StopReason::Answered | StopReason::TurnsExhausted => Some(self.stop.explanation().to_owned()),
+            StopReason::ModelFailed => Some(format!("Model API error: {}", detail())),
+            // Every call failed for too long; a single error is a result that the model acts on.
+            StopReason::Stalled => Some(format!("Tool execution error in turn {}: {}", self.turns, detail())),
+            StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {}", detail())),
+            other => Some(format!("{}: {}", other.wire(), detail())),
+        }
+    }
+
+    /// Fails unless the run completed. The error has the outcome ([`Error::outcome`]).
+    pub fn completed(outcome: Arc<Self>) -> Result<Arc<Self>> {
+        let Some(why) = outcome.failure().filter(|_| outcome.status() != OutcomeStatus::Completed) else {
+            return Ok(outcome);
+        };
+        let text = localized!("run-incomplete", why);
+        Err(Error::new(outcome.stop.error_code(), text).caused_by(IncompleteRun(outcome)))
     }
 
     /// Creates the outcome of a task that never began.
@@ -155,24 +185,72 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
     Value::deserialize(deserializer).map(Some)
 }
 
+/// The source of an error about a run that did not complete.
+#[derive(Debug)]
+pub(crate) struct IncompleteRun(pub Arc<Outcome>);
+
+impl fmt::Display for IncompleteRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.stop.wire())
+    }
+}
+
+impl std::error::Error for IncompleteRun {}
+
 impl StopReason {
+    /// Returns the code of the error for a run that ended this way without completing.
+    fn error_code(self) -> ErrorCode {
+        match self {
+            StopReason::BudgetExhausted => ErrorCode::BudgetExceeded,
+            StopReason::Cancelled => ErrorCode::TaskCancelled,
+            StopReason::DependencyFailed => ErrorCode::DependencyFailed,
+            StopReason::ModelFailed => ErrorCode::ModelFailed,
+            StopReason::Answered
+            | StopReason::TurnsExhausted
+            | StopReason::ToolCallsExhausted
+            | StopReason::ContextExhausted
+            | StopReason::Truncated
+            | StopReason::DeadlinePassed
+            | StopReason::Stalled
+            | StopReason::Refused
+            | StopReason::OutputInvalid
+            | StopReason::VerifyFailed => ErrorCode::TaskIncomplete,
+        }
+    }
+
     /// Returns the wire name of the stop reason.
     pub fn wire(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Explains to a model why a run ended that gave no detail.
+    fn explanation(self) -> &'static str {
+        self.words().1
+    }
+
+    /// Wire name and explanation of each reason.
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            StopReason::Answered => "answered",
-            StopReason::TurnsExhausted => "turns_exhausted",
-            StopReason::ToolCallsExhausted => "tool_calls_exhausted",
-            StopReason::BudgetExhausted => "budget_exhausted",
-            StopReason::ContextExhausted => "context_exhausted",
-            StopReason::Truncated => "truncated",
-            StopReason::DeadlinePassed => "deadline_passed",
-            StopReason::Stalled => "stalled",
-            StopReason::Cancelled => "cancelled",
-            StopReason::ModelFailed => "model_failed",
-            StopReason::Refused => "refused",
-            StopReason::DependencyFailed => "dependency_failed",
-            StopReason::OutputInvalid => "output_invalid",
-            StopReason::VerifyFailed => "verify_failed",
+            StopReason::Answered => ("answered", "The final response was empty"),
+            StopReason::TurnsExhausted => {
+                ("turns_exhausted", "Max turns exceeded without producing a final response")
+            }
+            StopReason::ToolCallsExhausted => {
+                ("tool_calls_exhausted", "it made as many tool calls as it may")
+            }
+            StopReason::BudgetExhausted => ("budget_exhausted", "its budget is used up"),
+            StopReason::ContextExhausted => ("context_exhausted", "the model's window is full"),
+            StopReason::Truncated => ("truncated", "its answer was cut off by the output limit"),
+            StopReason::DeadlinePassed => ("deadline_passed", "its time is over"),
+            StopReason::Stalled => ("stalled", "none of its calls came to anything"),
+            StopReason::Cancelled => ("cancelled", "it was told to end before it had answered"),
+            StopReason::ModelFailed => ("model_failed", "the model could not be asked"),
+            StopReason::Refused => ("refused", "the model refused to answer"),
+            StopReason::DependencyFailed => {
+                ("dependency_failed", "a task that it depends on did not complete")
+            }
+            StopReason::OutputInvalid => ("output_invalid", "its answer does not fit the output schema"),
+            StopReason::VerifyFailed => ("verify_failed", "a command that checks its result failed"),
         }
     }
 }
@@ -186,5 +264,47 @@ impl OutcomeStatus {
             OutcomeStatus::Failed => "failed",
             OutcomeStatus::Cancelled => "cancelled",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_failed_always_says_why() {
+        use StopReason::*;
+        for stop in [
+            Answered,
+            TurnsExhausted,
+            ToolCallsExhausted,
+            BudgetExhausted,
+            ContextExhausted,
+            Truncated,
+            DeadlinePassed,
+            Stalled,
+            Cancelled,
+            ModelFailed,
+            Refused,
+            DependencyFailed,
+            OutputInvalid,
+            VerifyFailed,
+        ] {
+            let outcome = Outcome { detail: None, ..Outcome::unstarted(stop, String::new()) };
+            let told = outcome.failure().unwrap();
+            assert!(told.split_whitespace().count() >= 4 && !told.contains("no details"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_did_not_complete_is_an_error_with_its_outcome() {
+        let failed = Outcome::unstarted(StopReason::ModelFailed, "unauthorised: the key is wrong".to_owned());
+        let error = Outcome::completed(Arc::new(failed)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::ModelFailed);
+        assert!(error.message().contains("unauthorised: the key is wrong"), "{error}");
+        assert_eq!(error.clone().outcome().map(|outcome| outcome.stop), Some(StopReason::ModelFailed));
+        let answered =
+            Outcome { text: "42".to_owned(), ..Outcome::unstarted(StopReason::Answered, String::new()) };
+        assert_eq!(Outcome::completed(Arc::new(answered)).unwrap().text, "42");
     }
 }

@@ -1,7 +1,6 @@
 //! The one JSON value of an answer that has to be JSON. Models wrap it in a fence or in a sentence although they were
 //! asked not to; that is tolerated as long as it is clear which value is meant.
 
-use posse_messages::fixed;
 use serde_json::Value;
 
 /// Places at which a value is looked for in prose. Each try is cheap, and an answer with more is not meant as JSON.
@@ -31,8 +30,8 @@ pub fn extract(text: &str) -> Result<ExtractedJson, String> {
     let count = found.len();
     match <[Value; 1]>::try_from(found) {
         Ok([value]) => Ok(ExtractedJson { value, wrapping: Some(wrapping) }),
-        Err(_) if count == 0 => Err(fixed!("answer-not-json", why)),
-        Err(_) => Err(fixed!("answer-many-json", count)),
+        Err(_) if count == 0 => Err(format!("the answer is not JSON: {why}")),
+        Err(_) => Err(format!("the answer has {count} JSON values; exactly one is wanted")),
     }
 }
 

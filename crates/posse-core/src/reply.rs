@@ -83,6 +83,23 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Every kind.
+    pub const ALL: &[FailureKind] = &[
+        FailureKind::RateLimited,
+        FailureKind::QuotaExhausted,
+        FailureKind::Overloaded,
+        FailureKind::Connection,
+        FailureKind::Certificate,
+        FailureKind::Stalled,
+        FailureKind::Unauthorised,
+        FailureKind::UnknownModel,
+        FailureKind::ContextTooLong,
+        FailureKind::InvalidRequest,
+        FailureKind::Protocol,
+        FailureKind::Cancelled,
+        FailureKind::BudgetSpent,
+    ];
+
     /// Asking the same model the same thing again may work.
     pub fn is_retryable(self) -> bool {
         match self {

@@ -14,7 +14,6 @@ mod rules;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use posse_messages::fixed;
 use serde_json::Value;
 
 use crate::approval::{ApprovalVerdict, DecidedBy};
@@ -28,6 +27,7 @@ use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{InDoubtCall, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use crate::text::counted;
 use crate::tokens::tokens_at_most;
 use crate::tool::{ToolEffect, canonical};
 use crate::usage::{ByModel, Usage};
@@ -38,6 +38,10 @@ pub use rules::DecisionRules;
 
 /// Warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;
+
+/// Message to a model whose answer hit the output limit.
+const CONTINUE_ANSWER: &str = "Your answer was cut off by the output limit. Continue exactly where it stopped, \
+                               without repeating anything.";
 
 /// The agent loop as a pure state machine: it decides, the driver performs.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +86,8 @@ pub struct Run {
     refused_tools: Vec<String>,
     warnings: Vec<String>,
     judgement: judge::AnswerJudge,
+    /// The turn in which the run was cancelled, if calls of it are made again when the run is resumed.
+    kept: Option<Box<RunPhase>>,
     events: Vec<Event>,
 }
 
@@ -160,8 +166,9 @@ impl ModelAsk {
     }
 
     /// Returns the record to write before the call is made.
-    pub fn announced(&self, elapsed_ms: u64) -> Record {
-        Record::Asked { turn: self.turn, estimate: self.estimate, elapsed_ms }
+    pub fn announced(&self, limits: &Limits, elapsed_ms: u64) -> Record {
+        let (turn, turns_max, estimate) = (self.turn, limits.turns_max, self.estimate);
+        Record::Asked { turn, turns_max, estimate, elapsed_ms }
     }
 }
 
@@ -215,6 +222,7 @@ impl Run {
             refused_tools: Vec::new(),
             warnings: Vec::new(),
             judgement: judge::AnswerJudge::default(),
+            kept: None,
             events: Vec::new(),
         };
         run.check_limits();
@@ -249,7 +257,7 @@ impl Run {
             return RunStep::Finish(outcome.clone());
         }
         if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
-            let detail = fixed!("seconds", n = self.limits.wall_ms_max / 1000);
+            let detail = format!("{} s", self.limits.wall_ms_max / 1000);
             return RunStep::Finish(Arc::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
         }
         match &self.phase {
@@ -393,11 +401,25 @@ impl Run {
         self.note(note);
     }
 
-    /// Someone wants the run to stop now.
-    pub fn on_cancel(&mut self) {
-        if !self.is_finished() {
-            self.finish(StopReason::Cancelled, None);
+    /// Someone wants the run to stop now. The turn goes on when the run is resumed if calls of it were begun that can be made
+    /// again, by these keys, and have no result.
+    pub fn on_cancel(&mut self, begun: &[CallKey]) {
+        if self.is_finished() {
+            return;
         }
+        if let RunPhase::Calling { calls, answers } = &self.phase {
+            let mut open = calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
+            let keeps = open.any(|(planned, _)| begun.contains(&planned.call.key));
+            self.kept = keeps.then(|| Box::new(self.phase.clone()));
+        }
+        self.finish(StopReason::Cancelled, None);
+    }
+
+    /// Returns the calls of a cancelled run that are made again when it is resumed.
+    pub fn kept_calls(&self) -> Vec<CallKey> {
+        let Some(RunPhase::Calling { calls, answers }) = self.kept.as_deref() else { return Vec::new() };
+        let open = calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
+        open.map(|(planned, _)| planned.call.key).collect()
     }
 
     /// Takes note that the budget does not allow the next call. Old results make room where the input is too long by
@@ -408,7 +430,7 @@ impl Run {
         }
         match &self.wrapping_up {
             None => {
-                let why = fixed!("budget-spent-report", shortfall);
+                let why = format!("The budget does not allow another step ({shortfall}).");
                 self.wrap_up(StopReason::BudgetExhausted, why, Some(shortfall.to_owned()));
             }
             Some(wrap_up) => self.finish(wrap_up.reason, Some(shortfall.to_owned())),
@@ -424,6 +446,7 @@ impl Run {
     /// The person says something more: the conversation goes on, with the limits counted afresh.
     pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
         self.close_open_calls();
+        self.kept = None;
         let (tool_calls, file_operations) = (self.tool_calls, self.file_operations);
         self.before = EarlierTurns { turns: self.turns, tool_calls, file_operations, elapsed_ms };
         self.wrapping_up = None;
@@ -457,11 +480,11 @@ impl Run {
             StopReason::Answered => return,
             StopReason::Truncated => {
                 self.answer.clone_from(&outcome.text);
-                fixed!("continue-answer")
+                CONTINUE_ANSWER.to_owned()
             }
             _ => {
                 let unsaid = self.judgement.unsaid.take();
-                unsaid.unwrap_or_else(|| fixed!("go-on"))
+                unsaid.unwrap_or_else(|| "You may go on with the task from where you stopped.".to_owned())
             }
         };
         self.judgement.forget();
@@ -469,6 +492,12 @@ impl Run {
         self.wrapping_up = None;
         self.counters = RunCounters::default();
         self.cycles = cycle::CycleDetector::default();
+        if let Some(calling) = self.kept.take() {
+            // Its calls were closed when the run ended, and no provider has seen that.
+            self.messages.pop();
+            self.phase = *calling;
+            return;
+        }
         if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
             self.tell(onward);
         }
@@ -479,9 +508,9 @@ impl Run {
     pub fn on_withdrawn(&mut self, tools: &[String], left: Option<&Grant>) {
         self.grant = remaining(&self.grant, tools, left);
         let names = tools.iter().map(|name| format!("`{name}`"));
-        let names: Vec<String> = names.chain(left.map(|_| fixed!("some-calls"))).collect();
+        let names: Vec<String> = names.chain(left.map(|_| "some calls".to_owned())).collect();
         let names = names.join(", ");
-        self.note(fixed!("tools-withdrawn-note", names));
+        self.note(format!("not allowed any more: {names}"));
         match &mut self.phase {
             RunPhase::Calling { calls, .. } => {
                 for planned in calls {
@@ -491,8 +520,8 @@ impl Run {
             // Whoever judges the answer may yet ask for another one.
             RunPhase::Asking | RunPhase::Checking(_) | RunPhase::Verifying(_) => {
                 let text = match left {
-                    None => fixed!("tools-withdrawn", names),
-                    Some(_) => fixed!("rights-withdrawn", names),
+                    None => format!("You are not allowed to use these tools any more: {names}."),
+                    Some(_) => format!("You have fewer rights than before. Not allowed any more: {names}."),
                 };
                 self.tell(text);
             }
@@ -587,7 +616,7 @@ impl Run {
             }
             ReplyStop::ToolUse if broken_promises == 0 => {
                 self.counters.broken_promises += 1;
-                self.note(fixed!("announced-call-missing"));
+                self.note("the model announced a tool call and made none; asking again".to_owned());
                 self.check_limits();
             }
             ReplyStop::EndTurn | ReplyStop::MaxTokens if is_empty && nudges == 0 && self.turns_left() > 0 => {
@@ -626,7 +655,7 @@ impl Run {
         self.answer.push_str(text);
         self.raise_output_limit();
         self.messages.push(Message::Assistant { blocks });
-        self.tell(fixed!("continue-answer"));
+        self.tell(CONTINUE_ANSWER.to_owned());
     }
 
     /// An empty answer gets one second chance: models sometimes stop right after a tool result.
@@ -634,7 +663,7 @@ impl Run {
         self.counters.nudges += 1;
         self.raise_output_limit();
         self.say(blocks);
-        self.tell(fixed!("answer-empty-nudge"));
+        self.tell("Your last message had no text. Give your answer to the task now.".to_owned());
     }
 
     /// Draws the consequences of a finished batch of calls.
@@ -655,7 +684,7 @@ impl Run {
             return self.finish(StopReason::Stalled, Some(why));
         }
         if self.counters.mistakes >= self.limits.mistakes_max {
-            let why = fixed!("only-mistakes", mistakes = self.counters.mistakes);
+            let why = format!("{} turns in a row had only wrong tool calls", self.counters.mistakes);
             return self.finish(StopReason::Stalled, Some(why));
         }
         self.guard_context();
@@ -672,10 +701,16 @@ impl Run {
         if self.turns_left() == 0 {
             self.finish(StopReason::TurnsExhausted, None);
         } else if self.turns_left() == 1 && self.turns_used() > 0 {
-            self.wrap_up(StopReason::TurnsExhausted, fixed!("turns-limit-report", turns_max), None);
+            self.wrap_up(
+                StopReason::TurnsExhausted,
+                format!("This is the last of your {turns_max} turns."),
+                None,
+            );
         } else if self.tool_calls_used() >= tool_calls_max {
-            let (why, detail) =
-                (fixed!("tool-calls-limit-report", tool_calls_max), fixed!("tool-calls-max", tool_calls_max));
+            let (why, detail) = (
+                format!("The limit of {tool_calls_max} tool calls is reached."),
+                format!("the limit is {}", counted(tool_calls_max as usize, "tool call")),
+            );
             self.wrap_up(StopReason::ToolCallsExhausted, why, Some(detail));
         }
     }
@@ -685,8 +720,14 @@ impl Run {
         self.events.push(Event::WrappingUp { reason });
         self.close_open_calls();
         let report = match self.judgement.wants_json() {
-            true => fixed!("report-now-json", why),
-            false => fixed!("report-now", why),
+            true => format!(
+                "{why} You cannot call tools any more. Answer now with what you have: only JSON that \
+                 satisfies the schema, without a fence and without any other text."
+            ),
+            false => format!(
+                "{why} You cannot call tools any more. Report now: what you found and did, and what is \
+                 still open."
+            ),
         };
         self.tell(report);
     }
@@ -699,7 +740,7 @@ impl Run {
         };
         let answered = calls.into_iter().zip(answers).map(|(planned, answer)| match answer {
             Some(result) => planned.marked(result),
-            None => ToolResult::error(&planned.call, fixed!("not-run-stopped")),
+            None => ToolResult::error(&planned.call, "not run: the task was stopped"),
         });
         let results = answered.collect();
         self.messages.push(Message::Results { results });
@@ -762,12 +803,15 @@ fn verdict(stop: ReplyStop, is_empty: bool, continuations: u32) -> (StopReason, 
     let failed = |why: String| (StopReason::ModelFailed, Some(why));
     match stop {
         ReplyStop::Refusal => (StopReason::Refused, None),
-        ReplyStop::Other(raw) => failed(fixed!("stop-reason-unknown", raw)),
-        ReplyStop::Paused => failed(fixed!("paused-too-often")),
-        ReplyStop::ToolUse if is_empty => failed(fixed!("announced-call-missing-twice")),
+        ReplyStop::Other(raw) => failed(format!("unknown stop reason `{raw}`")),
+        ReplyStop::Paused => failed("paused too often".to_owned()),
+        ReplyStop::ToolUse if is_empty => failed("a tool call was announced twice and not made".to_owned()),
         _ if is_empty => failed("empty_response".to_owned()),
         ReplyStop::MaxTokens => {
-            let detail = fixed!("answer-cut-off", continuations);
+            let detail = format!(
+                "the answer was still cut off after {}",
+                counted(continuations as usize, "continuation")
+            );
             (StopReason::Truncated, Some(detail))
         }
         ReplyStop::EndTurn | ReplyStop::ToolUse | ReplyStop::ContextFull => (StopReason::Answered, None),

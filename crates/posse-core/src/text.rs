@@ -1,12 +1,18 @@
 //! Shortening text without lying about it: the notice says exactly what was left out.
 
-use posse_messages::fixed;
-
 /// The usual estimate of the specification (len/4, counted in characters, rounded up).
 pub fn estimate_tokens(text: &str) -> u64 {
     // Most results are plain, and that is seen much faster than characters are counted.
     let characters = if text.is_ascii() { text.len() } else { text.chars().count() };
     (characters as u64).div_ceil(4)
+}
+
+/// Formats a count with its noun: `1 file`, `2 files`.
+pub fn counted(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun}"),
+        _ => format!("{n} {noun}s"),
+    }
 }
 
 /// The longest prefix of at most `bytes` bytes that ends on a character boundary.
@@ -30,7 +36,7 @@ pub fn head_and_tail(text: &str, max: usize) -> String {
     let head = prefix(text, room * 2 / 3);
     let tail = suffix(text, room - room * 2 / 3);
     let left_out = text.len() - head.len() - tail.len();
-    let notice = fixed!("bytes-left-out", left_out, bytes = text.len());
+    let notice = format!("[{left_out} of {} bytes left out here]", text.len());
     format!("{head}\n{notice}\n{tail}")
 }
 

@@ -1,6 +1,6 @@
 //! Checking what a model says it has done: commands that we run in the task's workspace, and what came out.
 
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -60,9 +60,9 @@ impl VerifyEvidence {
     /// Describes the end of the command for people.
     pub fn ending(&self) -> String {
         match &self.ending {
-            VerifyEnding::Exited(code) => fixed!("exit-code", code),
+            VerifyEnding::Exited(code) => format!("exit code {code}"),
             VerifyEnding::Stopped(why) => why.clone(),
-            VerifyEnding::NotRun(why) => fixed!("not-run", why),
+            VerifyEnding::NotRun(why) => format!("not run: {why}"),
         }
     }
 }

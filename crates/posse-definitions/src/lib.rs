@@ -3,6 +3,8 @@
 //! `read` turns one file into definitions in a common form, with a report of every key. `places` knows where
 //! files are, `registry` which of them count and in which version, `trust` which of them may run.
 
+#![forbid(unsafe_code)]
+
 pub mod builtin;
 pub mod export;
 mod fields;

@@ -13,7 +13,7 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Posse agent")]
 pub struct AgentFile {
-    /// What the agent is called; the same as the file without `.md`.
+    /// Name of the agent; the same as the file without `.md`.
     #[schemars(length(min = 1, max = 64), regex(pattern = "^[a-z0-9_-]+$"), extend("x-default" = "required"))]
     pub name: String,
     /// When to ask this agent. Models read it each time they choose.
@@ -36,11 +36,11 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub disallowed_tools: Option<NameList>,
-    /// How hard the model thinks.
+    /// Reasoning effort of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "the model's own"))]
     pub effort: Option<EffortWord>,
-    /// How much the model varies its answers.
+    /// Sampling temperature of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2), extend("x-default" = "the model's own"))]
     pub temperature: Option<f32>,
@@ -56,7 +56,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 86400), extend("x-default" = "the configuration's"))]
     pub timeout: Option<u64>,
-    /// What one task may spend.
+    /// Spending limit of one task.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "what its parent has left"))]
     pub budget: Option<BudgetField>,
@@ -81,7 +81,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "full"))]
     pub network: Option<NetworkField>,
-    /// What happens with calls that a person would be asked about: `ask` asks about every change, `deny` changes nothing, `auto` takes back the agent's own rules.
+    /// Handling of calls that need approval: `ask` asks about every change, `deny` changes nothing, `auto` takes back the agent's own rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "as the session does"))]
     pub approval: Option<ApprovalWord>,
@@ -110,7 +110,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub color: Option<String>,
-    /// Whether its tasks run in the background. Every delegated task does.
+    /// Run in the background. Every delegated task does.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub background: Option<bool>,
@@ -118,11 +118,11 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub hidden: Option<bool>,
-    /// Whether it works in a git worktree of its own.
+    /// Isolation: a git worktree of its own, or none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub isolation: Option<IsolationWord>,
-    /// Where the task stands: in the prompt, in place of `{{task}}` or at its end, or in the user's message.
+    /// Place of the task: in the prompt, instead of `{{task}}` or at its end, or in the user's message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "system"))]
     pub task_in: Option<TaskInWord>,

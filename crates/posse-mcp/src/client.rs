@@ -36,6 +36,7 @@ use posse_runtime::ports::BoxFuture;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub(crate) use definition::sha256_hex;
 pub use definition::{AnnotationTrust, Definitions, OfferedTool, hash, offered};
 pub use oauth::{
     ClientProof, GrantedToken, LoginStanding, OAuth, SignIn, SignInStart, TokenManager, TokenRecord,

@@ -30,7 +30,7 @@ macro_rules! files {
     };
 }
 
-files! { "core" "runtime" "tools" "store" "models" "telemetry" "mcp" "servers" "cli" "help" "definitions" }
+files! { "core" "runtime" "sandbox" "git" "review" "tools" "store" "models" "telemetry" "mcp" "servers" "cli" "help" "definitions" }
 
 /// A message in the language of this process. [`crate::say!`] calls this.
 pub fn say(key: &str, arguments: &[(&'static str, Argument)]) -> String {
@@ -46,8 +46,8 @@ pub fn localized(key: &str, arguments: &[(&'static str, Argument)]) -> Localized
     }
 }
 
-/// A message in English. [`crate::fixed!`] calls this.
-pub fn english(key: &str, arguments: &[(&'static str, Argument)]) -> String {
+/// A message in English.
+fn english(key: &str, arguments: &[(&'static str, Argument)]) -> String {
     let arguments: Vec<_> =
         arguments.iter().map(|(name, argument)| (*name, argument.in_english().clone())).collect();
     find(Language::English, key, &arguments).unwrap_or_else(|| key.to_owned())

@@ -1,12 +1,14 @@
-//! Message catalog in six languages. Whoever reads a text decides how it is made: [`say!`] for people, in the language of
-//! this process; [`fixed!`] for models, always English; [`localized!`] for both, as in errors.
+//! Message catalog in six languages: [`say!`] makes a text for people, in the language of this process; [`localized!`] makes
+//! one for people and models, as in errors. A text that only models read is English and stands where it is decided.
+
+#![forbid(unsafe_code)]
 
 mod catalogue;
 mod given;
 mod language;
 mod localized;
 
-pub use catalogue::{AREAS, english, entries, find, localized, say};
+pub use catalogue::{AREAS, entries, find, localized, say};
 pub use given::{Argument, Given, Number, Text};
 pub use language::{Language, language, speak};
 pub use localized::LocalizedText;
@@ -30,17 +32,6 @@ macro_rules! localized {
         #[allow(unused_imports)]
         use $crate::{Number as _, Text as _};
         $crate::localized($key, &[$((stringify!($name), $crate::argument!($name $(= $value)?))),*])
-    }};
-}
-
-/// Makes a `String` that is English in every language: for what only models read, and for what a run says in its
-/// conversation. A run is a function of its journal, and the process that resumes it may speak another language.
-#[macro_export]
-macro_rules! fixed {
-    ($key:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
-        #[allow(unused_imports)]
-        use $crate::{Number as _, Text as _};
-        $crate::english($key, &[$((stringify!($name), $crate::argument!($name $(= $value)?))),*])
     }};
 }
 
@@ -76,13 +67,12 @@ mod tests {
 
     // R446 R448
     #[test]
-    fn every_language_says_it_and_what_it_lacks_is_said_in_english() {
+    fn every_language_says_it_in_words_of_its_own() {
         let limit = |language| find(language, "launch-resource-limit", &[]);
         assert_eq!(limit(Language::English).as_deref(), Some("Maximum concurrent agents limit reached"));
         let all: std::collections::BTreeSet<_> = Language::ALL.iter().map(|&each| limit(each)).collect();
         assert_eq!(all.len(), Language::ALL.len(), "{all:?}");
-        assert_eq!(find(Language::German, "not-run-stopped", &[]), None, "a fixed text has one wording");
-        assert_eq!(catalogue::say_in(Language::German, "not-run-stopped", &[]), *fixed!("not-run-stopped"));
+        assert_eq!(catalogue::say_in(Language::German, "no-such-key", &[]), "no-such-key");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use posse_core::agent::{Effort, ModelSettings};
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{ModelFailure, ReplyStop};
-use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::Value;
@@ -80,7 +79,7 @@ impl BodyEncoder for Anthropic {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","input_schema":"#);
-                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
+                out.tool_schema(tool)?;
                 if position + 1 == request.tools.len() {
                     out.raw(CACHE_MARK);
                 }
@@ -272,7 +271,7 @@ fn output_config(
     if let Some(schema) = &settings.output_schema {
         out.raw(if effort.is_some() { "," } else { "" });
         out.raw(r#""format":{"type":"json_schema","schema":"#);
-        out.checked(schema, || fixed!("output-schema-not-json"))?;
+        out.output_schema(schema)?;
         out.raw("}");
     }
     out.raw("}");

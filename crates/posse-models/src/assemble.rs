@@ -8,7 +8,6 @@ use posse_core::message::{Block, CallArguments, ToolCall};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
 use posse_core::text;
 use posse_core::tokens::tokens_at_most;
-use posse_messages::fixed;
 use posse_runtime::ports::{Delta, DeltaSink, NoDeltas};
 
 /// More parts than any real reply has; a stream that goes on opening parts is broken.
@@ -218,7 +217,7 @@ impl<'d> ReplyAssembler<'d> {
         let at = match self.parts.iter().rposition(|part| part.place == place) {
             Some(at) => at,
             None if self.parts.len() == PARTS_MAX => {
-                let message = fixed!("reply-too-many-parts", parts_max = PARTS_MAX);
+                let message = format!("the reply has more than {PARTS_MAX} parts");
                 return Err(ModelFailure::new(FailureKind::Protocol, message));
             }
             None => {

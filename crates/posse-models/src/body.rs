@@ -253,8 +253,18 @@ impl JsonBuffer {
         self.raw("\":");
     }
 
-    /// JSON text from outside, checked because one bad text would spoil the whole body.
-    pub fn checked(&mut self, text: &str, complaint: impl FnOnce() -> String) -> Result<(), ModelFailure> {
+    /// Writes the argument schema of a tool.
+    pub fn tool_schema(&mut self, tool: &ToolSpec) -> Result<(), ModelFailure> {
+        self.checked(&tool.input_schema, || format!("the schema of tool `{}` is not JSON", tool.name))
+    }
+
+    /// Writes the schema of the answer.
+    pub fn output_schema(&mut self, schema: &str) -> Result<(), ModelFailure> {
+        self.checked(schema, || "the output schema is not JSON".to_owned())
+    }
+
+    /// Writes JSON text from outside, checked because one bad text would spoil the whole body.
+    fn checked(&mut self, text: &str, complaint: impl FnOnce() -> String) -> Result<(), ModelFailure> {
         if serde_json::from_str::<&RawValue>(text).is_err() {
             return Err(ModelFailure::new(FailureKind::InvalidRequest, complaint()));
         }

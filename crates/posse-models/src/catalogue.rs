@@ -178,22 +178,25 @@ impl PriceTable {
     }
 
     /// Adds a table that wins over what is known so far. `origin` names it in errors.
-    pub fn with(mut self, origin: &str, table: &str) -> Result<Self> {
-        let invalid = |what: LocalizedText| {
-            Error::new(ErrorCode::ConfigInvalid, what.map(|what| format!("{origin}: {what}")))
-        };
-        let table: BTreeMap<String, Price> = toml::from_str(table).map_err(|e| {
+    pub fn with(self, origin: &str, table: &str) -> Result<Self> {
+        let entries = toml::from_str(table).map_err(|e| {
             let what = match e.span() {
                 Some(span) => localized!("line-number", line = line_of(table, span.start))
                     .map(|place| format!("{place}: {}", e.message())),
                 None => e.message().into(),
             };
-            invalid(what).hint(localized!("price-entry-hint"))
+            invalid_prices(origin, what).hint(localized!("price-entry-hint"))
         })?;
-        if let Some((model, _)) = table.iter().find(|(_, price)| !is_sound(price)) {
-            return Err(invalid(localized!("price-unsound", model)).hint(localized!("price-unsound-hint")));
+        self.with_entries(origin, entries)
+    }
+
+    /// Adds prices that win over what is known so far. `origin` names them in errors.
+    pub fn with_entries(mut self, origin: &str, entries: BTreeMap<String, Price>) -> Result<Self> {
+        if let Some((model, _)) = entries.iter().find(|(_, price)| !is_sound(price)) {
+            let what = localized!("price-unsound", model);
+            return Err(invalid_prices(origin, what).hint(localized!("price-unsound-hint")));
         }
-        self.tables.insert(0, table);
+        self.tables.insert(0, entries);
         Ok(self)
     }
 
@@ -206,6 +209,10 @@ impl PriceTable {
             fitting.max_by_key(|(key, _)| key.len()).map(|(_, price)| *price)
         })
     }
+}
+
+fn invalid_prices(origin: &str, what: LocalizedText) -> Error {
+    Error::new(ErrorCode::ConfigInvalid, what.map(|what| format!("{origin}: {what}")))
 }
 
 fn is_sound(price: &Price) -> bool {

@@ -11,7 +11,6 @@ use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
-use posse_messages::fixed;
 use posse_runtime::ports::{DeltaSink, ModelRequest};
 use serde::Deserialize;
 
@@ -91,13 +90,13 @@ impl From<ModelFailure> for ReadError {
 impl From<serde_json::Error> for ReadError {
     fn from(error: serde_json::Error) -> Self {
         // Only the place: the message of a type error can quote the text it found.
-        ReadError::Unreadable(fixed!("json-unexpected", column = error.column()))
+        ReadError::Unreadable(format!("not the expected JSON (column {})", error.column()))
     }
 }
 
 impl From<Utf8Error> for ReadError {
     fn from(error: Utf8Error) -> Self {
-        ReadError::Unreadable(fixed!("json-unexpected", column = error.valid_up_to() + 1))
+        ReadError::Unreadable(format!("not the expected JSON (column {})", error.valid_up_to() + 1))
     }
 }
 
@@ -139,11 +138,14 @@ where
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
     incoming.leave().await;
-    let ended = reader
-        .ended(&mut assembler)
-        .ok_or_else(|| lose(ModelFailure::new(FailureKind::Connection, fixed!("reply-cut-off"))))?;
+    let ended = reader.ended(&mut assembler).ok_or_else(|| {
+        lose(ModelFailure::new(
+            FailureKind::Connection,
+            "the reply was cut off before it said how it ends".to_owned(),
+        ))
+    })?;
     if ended.has_marker && !marker_seen {
-        notes.push(fixed!("no-end-marker"));
+        notes.push("the stream ended without its end marker".to_owned());
     }
     notes.extend(ended.note);
     let blocks = assembler.finish(&ended.stop);
@@ -152,8 +154,14 @@ where
     let (usage, soundness) = ended.counts.settle(&sent, &said);
     match soundness {
         Soundness::Reported => {}
-        Soundness::Raised => notes.push(fixed!("usage-too-small")),
-        Soundness::Estimated => notes.push(fixed!("usage-estimated")),
+        Soundness::Raised => notes.push(
+            "the provider reports fewer tokens than the bytes that were exchanged can have; tokens are \
+             estimated"
+                .to_owned(),
+        ),
+        Soundness::Estimated => {
+            notes.push("the provider's usage report is missing or nonsense; tokens are estimated".to_owned())
+        }
     }
     Ok(Reply { blocks, stop: ended.stop, usage, model: wire.name.clone(), lost: Usage::default(), notes })
 }
@@ -175,7 +183,7 @@ async fn read<R: Reader>(
         let page = incoming.whole(assembler.deltas()).await?;
         let page = String::from_utf8_lossy(&page[..page.len().min(2000)]).into_owned();
         let why = excerpt(&page, &|text| incoming.redactor().redact(text));
-        let message = fixed!("answer-is-page", why);
+        let message = format!("the answer is a web page, not a reply: {why}");
         return Err(ModelFailure::new(FailureKind::Protocol, message).into());
     }
     let as_stream = content_type.contains("event-stream") || (streamed && !content_type.contains("json"));
@@ -189,7 +197,7 @@ async fn read<R: Reader>(
     reader.whole(str::from_utf8(&body)?, assembler)?;
     let mut notes = Vec::new();
     if streamed {
-        notes.push(fixed!("not-streamed"));
+        notes.push("the provider sent the whole reply at once although a stream was asked for".to_owned());
     }
     Ok(ReadAnswer { marker_seen: true, notes })
 }
@@ -218,7 +226,7 @@ async fn read_stream<R: Reader>(
     let mut events = Vec::new();
     let mut state = AnswerStream { ending: false, damaged: 0 };
     let too_long = |_| {
-        let message = fixed!("stream-event-too-large", bytes = sse::EVENT_BYTES_MAX);
+        let message = format!("an event of the stream is larger than {} bytes", sse::EVENT_BYTES_MAX);
         ReadError::Failed(ModelFailure::new(FailureKind::Protocol, message))
     };
     loop {
@@ -279,7 +287,7 @@ impl AnswerStream {
     fn over(self, marker_seen: bool) -> ReadAnswer {
         let mut notes = Vec::new();
         if self.damaged > 0 {
-            notes.push(fixed!("stream-not-utf8", damaged = self.damaged));
+            notes.push(format!("{} events of the stream had bytes that are not UTF-8", self.damaged));
         }
         ReadAnswer { marker_seen, notes }
     }
@@ -289,7 +297,7 @@ fn typed(error: ReadError, redactor: &KeyRedactor) -> ModelFailure {
     match error {
         ReadError::Provider(error) => failure::from_error(&error, &|text| redactor.redact(text)),
         ReadError::Unreadable(why) => {
-            ModelFailure::new(FailureKind::Protocol, fixed!("reply-unreadable", why))
+            ModelFailure::new(FailureKind::Protocol, format!("the reply cannot be read: {why}"))
         }
         ReadError::Failed(failure) => failure,
     }
@@ -303,7 +311,7 @@ fn refusal(name: &str, why: String, sent: &[u8]) -> Reply {
         usage: Usage { output: 0, ..tokens::lost(sent, 0) },
         model: name.to_owned(),
         lost: Usage::default(),
-        notes: vec![fixed!("provider-refused-content")],
+        notes: vec!["the provider refused the request because of its content".to_owned()],
     }
 }
 
@@ -312,7 +320,7 @@ mod tests {
     use super::*;
     use posse_core::message::CallArguments;
     use posse_runtime::ports::NoDeltas;
-    use posse_testkit::wire::{Format, Say};
+    use posse_testkit::wire::{LoopbackFormat, Say};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -336,12 +344,12 @@ mod tests {
         Some(assembler.finish(&ended.stop))
     }
 
-    fn read_as(format: Format, stream: &[u8]) -> Option<Vec<Block>> {
+    fn read_as(format: LoopbackFormat, stream: &[u8]) -> Option<Vec<Block>> {
         match format {
-            Format::Anthropic => read_all::<crate::anthropic::MessageReader>(stream),
-            Format::OpenAiChat => read_all::<crate::openai_chat::ChatReader>(stream),
-            Format::OpenAiResponses => read_all::<crate::openai_responses::ResponseReader>(stream),
-            Format::Gemini => read_all::<crate::gemini::CandidateReader>(stream),
+            LoopbackFormat::Anthropic => read_all::<crate::anthropic::MessageReader>(stream),
+            LoopbackFormat::OpenAiChat => read_all::<crate::openai_chat::ChatReader>(stream),
+            LoopbackFormat::OpenAiResponses => read_all::<crate::openai_responses::ResponseReader>(stream),
+            LoopbackFormat::Gemini => read_all::<crate::gemini::CandidateReader>(stream),
         }
     }
 
@@ -357,7 +365,7 @@ mod tests {
         #[test]
         fn a_stream_cut_anywhere_gives_no_call_but_those_that_were_asked_for(cut in 0usize..6000) {
             let whole = [json!({"path": "a/long/path", "n": [1, 2, {"x": null}]}), json!({"pattern": "x"})];
-            for format in Format::ALL {
+            for format in LoopbackFormat::ALL {
                 let stream = say().sse(format);
                 let blocks = read_as(format, &stream[..cut.min(stream.len())]).unwrap_or_default();
                 for call in blocks.iter().filter_map(Block::as_call) {
@@ -374,7 +382,7 @@ mod tests {
             damage in proptest::collection::vec((0usize..6000, any::<u8>()), 1..8),
             (from, to) in (0usize..6000, 0usize..6000),
         ) {
-            for format in Format::ALL {
+            for format in LoopbackFormat::ALL {
                 let mut stream = say().sse(format);
                 let length = stream.len();
                 for (at, byte) in &damage {
@@ -390,7 +398,7 @@ mod tests {
         #[test]
         fn values_of_the_wrong_type_make_no_reader_panic(pick in any::<prop::sample::Index>(), kind in 0usize..5) {
             let wrong = ["null", "[]", "{}", "-1", "\"x\""][kind];
-            for format in Format::ALL {
+            for format in LoopbackFormat::ALL {
                 let stream = String::from_utf8(say().sse(format)).unwrap();
                 // Replaces the value after one of the colons.
                 let colons: Vec<usize> = stream.match_indices("\":").map(|(at, _)| at + 2).collect();

@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::text;
-use posse_messages::fixed;
 use serde_json::Value;
 
 /// Longest part of a foreign text that we repeat.
@@ -102,12 +101,12 @@ pub(crate) fn from_status(
     let error = ProviderError::parse(body);
     let message = match &error {
         Some(error) if !error.message.is_empty() => excerpt(&error.message, redact),
-        _ if body.is_empty() => fixed!("answer-without-body"),
+        _ if body.is_empty() => "the answer has no body".to_owned(),
         _ => excerpt(&String::from_utf8_lossy(&body[..body.len().min(4 * EXCERPT_BYTES_MAX)]), redact),
     };
     let kind = kind(Some(status), error.as_ref());
     let message = match (status, kind) {
-        (404, FailureKind::InvalidRequest) => fixed!("nothing-answers", message),
+        (404, FailureKind::InvalidRequest) => format!("nothing answers here, check the base URL: {message}"),
         _ => message,
     };
     ModelFailure {

@@ -103,7 +103,7 @@ impl Drop for Dropped<'_> {
     }
 }
 
-/// What `ask` sends: 40 bytes.
+/// Prompt that `ask` sends: 40 bytes.
 pub const PROMPT: &str = "0123456789012345678901234567890123456789";
 
 pub async fn ask(model: &dyn Model) -> Result<Reply, ModelFailure> {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
-use posse_messages::fixed;
 use posse_runtime::budget::takes_over;
 use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
 
@@ -64,7 +63,8 @@ impl FallbackModel {
             .allowance
             .again_by_default(&lost, request.output_tokens_max)
             .map_err(|missing| unpaid(&failure, lost, &missing))?;
-        let note = fixed!("default-model", from = self.name(), to = default.name(), why = failure);
+        let note =
+            format!("the model {} does not exist, so {} is used: {failure}", self.name(), default.name());
         deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
         let allowance = AfterOthers { allowance: request.allowance, lost };
         let asked = ModelRequest { allowance: &allowance, output_tokens_max, ..request.again() };
@@ -115,7 +115,12 @@ impl FallbackModel {
             if let Err(missing) = request.allowance.again(&lost) {
                 return Err(unpaid(&failure, lost, &missing));
             }
-            let note = fixed!("fell-back", from = model.name(), to = next.name(), kind = failure.kind.wire());
+            let note = format!(
+                "fell back from {from} to {to}: {kind}",
+                from = model.name(),
+                to = next.name(),
+                kind = failure.kind.wire()
+            );
             deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
             notes.push(note);
             model = next;

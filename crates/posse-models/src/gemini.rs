@@ -9,7 +9,6 @@ use posse_core::agent::{Effort, ModelSettings};
 use posse_core::error::Result;
 use posse_core::message::{Block, Message, ToolCall};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
-use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -90,7 +89,7 @@ impl BodyEncoder for Gemini {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","parametersJsonSchema":"#);
-                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
+                out.tool_schema(tool)?;
                 out.raw("}");
             }
             out.raw("]}],");
@@ -143,7 +142,7 @@ impl BodyEncoder for Gemini {
             && (request.tools.is_empty() || !self.is_older_than_3())
         {
             out.raw(r#","responseMimeType":"application/json","responseJsonSchema":"#);
-            out.checked(schema, || fixed!("output-schema-not-json"))?;
+            out.output_schema(schema)?;
         }
         out.raw("}");
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
@@ -359,7 +358,7 @@ impl Reader for CandidateReader {
     fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd> {
         let counts = self.usage.counts();
         if let Some(reason) = self.blocked.take() {
-            let note = Some(fixed!("prompt-blocked", reason));
+            let note = Some(format!("the provider blocked the prompt: {reason}"));
             return Some(StreamEnd { stop: ReplyStop::Refusal, counts, note, has_marker: false });
         }
         let finish = self.finish.take()?;
@@ -370,7 +369,7 @@ impl Reader for CandidateReader {
             "MAX_TOKENS" => ReplyStop::MaxTokens,
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
             | "IMAGE_SAFETY" => {
-                note = Some(fixed!("provider-refused", finish));
+                note = Some(format!("the provider refused: {finish}"));
                 ReplyStop::Refusal
             }
             _ => ReplyStop::Other(finish),
@@ -413,7 +412,7 @@ impl CandidateReader {
             "MISSING_THOUGHT_SIGNATURE",
         ];
         if broken.contains(&finish) {
-            let message = fixed!("output-unusable", finish);
+            let message = format!("the model's output was unusable: {finish}");
             return Err(ModelFailure::new(FailureKind::Protocol, message).into());
         }
         Ok(())

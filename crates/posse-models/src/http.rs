@@ -15,7 +15,7 @@ use http_body_util::BodyExt;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use posse_net::{ConnectionError, ConnectionPool, ResponseStream, causes, is_loopback, system_proxies};
 use posse_runtime::ports::DeltaSink;
 use url::Url;
@@ -90,10 +90,10 @@ impl KeySource {
     /// Returns advice for a refused or missing key.
     fn what_to_check(&self, sent: bool) -> Option<String> {
         match (sent, &self.origin) {
-            (true, Some(origin)) => Some(fixed!("key-is-from", origin)),
+            (true, Some(origin)) => Some(format!("the key is from {origin}")),
             (true, None) => None,
-            (false, Some(why)) => Some(fixed!("no-key-sent-because", why)),
-            (false, None) => Some(fixed!("no-key-sent")),
+            (false, Some(why)) => Some(format!("no key was sent: {why}")),
+            (false, None) => Some("no key was sent".to_owned()),
         }
     }
 }
@@ -209,8 +209,12 @@ impl ProviderTransport {
 
     /// The address of a path below the base URL.
     fn address(&self, path: &str) -> Result<Uri, ModelFailure> {
-        let unusable =
-            |why: String| ModelFailure::new(FailureKind::InvalidRequest, fixed!("call-url-unusable", why));
+        let unusable = |why: String| {
+            ModelFailure::new(
+                FailureKind::InvalidRequest,
+                format!("the URL of the call cannot be used: {why}"),
+            )
+        };
         let url = Url::parse(&format!("{}{path}", self.0.base_url)).map_err(|e| unusable(e.to_string()))?;
         Uri::try_from(url.as_str()).map_err(|e| unusable(e.to_string()))
     }
@@ -296,8 +300,12 @@ impl ProviderTransport {
                 KeyHeader::Bearer => ("authorization", format!("Bearer {}", key.reveal().trim())),
                 KeyHeader::Named(name) => (name, key.reveal().trim().to_owned()),
             };
-            let mut value = HeaderValue::from_str(&value)
-                .map_err(|_| ModelFailure::new(FailureKind::Unauthorised, fixed!("key-unsendable")))?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                ModelFailure::new(
+                    FailureKind::Unauthorised,
+                    "the key contains characters that cannot be sent".to_owned(),
+                )
+            })?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -336,11 +344,17 @@ impl ProviderTransport {
         let failed = |kind, message| ModelFailure { status, ..ModelFailure::new(kind, message) };
         let encoding = text(&head.headers, &header::CONTENT_ENCODING).unwrap_or_default().trim();
         if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
-            let message = fixed!("answer-compressed", encoding = excerpt(encoding, &|t| t.to_owned()));
+            let message = format!(
+                "the answer is compressed (`{}`) although we asked for plain",
+                excerpt(encoding, &|t| t.to_owned())
+            );
             return Err(failed(FailureKind::Protocol, message));
         }
         if head.status.is_redirection() {
-            return Err(failed(FailureKind::InvalidRequest, fixed!("endpoint-redirects")));
+            return Err(failed(
+                FailureKind::InvalidRequest,
+                "the endpoint redirects elsewhere; set the base URL to where it really is".to_owned(),
+            ));
         }
         let wait = if head.status.is_success() { None } else { wait_asked_for(&head.headers) };
         Ok(IncomingAnswer {
@@ -360,7 +374,7 @@ impl ProviderTransport {
         }
         let proxies = system_proxies(self.0.is_loopback);
         let pool = ConnectionPool::new(address, proxies, self.0.endpoint.connect_timeout).map_err(|e| {
-            ModelFailure::new(FailureKind::Connection, fixed!("tls-unusable", why = causes(&e)))
+            ModelFailure::new(FailureKind::Connection, format!("TLS cannot be set up: {}", causes(&e)))
         })?;
         Ok(self.0.pool.get_or_init(|| pool))
     }
@@ -512,7 +526,7 @@ async fn next(body: &mut ResponseStream) -> Result<Option<Bytes>, ConnectionErro
 }
 
 fn too_large() -> ModelFailure {
-    ModelFailure::new(FailureKind::Protocol, fixed!("reply-too-large", reply_bytes_max = REPLY_BYTES_MAX))
+    ModelFailure::new(FailureKind::Protocol, format!("the reply is larger than {REPLY_BYTES_MAX} bytes"))
 }
 
 /// Takes the key and the values of configured headers out of a text.

@@ -4,8 +4,10 @@
 //! is here: one way to speak HTTP (`http`), to read a stream (`sse`, `exchange`), to build a body that only grows
 //! (`body`) and to put a reply together from fragments (`assemble`). Nothing here knows tools or a store.
 //!
-//! Wrapped in the usual order, from the outside in: `Fallback` over `RetryModel` over `WatchedModel` over a provider. `Record`
+//! `providers` opens a model by reference, wrapped in the usual order, from the outside in: `FallbackModel` over `RetryModel` over `WatchedModel` over a provider. `RecordedModel`
 //! goes where one wants to listen. `ScriptedModel` needs no provider at all.
+
+#![forbid(unsafe_code)]
 
 pub mod anthropic;
 pub mod assemble;
@@ -22,6 +24,7 @@ pub mod governor;
 pub mod http;
 pub mod openai_chat;
 pub mod openai_responses;
+pub mod providers;
 pub mod record;
 pub mod retry;
 pub mod scripted;

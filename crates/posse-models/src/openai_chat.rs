@@ -9,7 +9,6 @@ use posse_core::agent::Effort;
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{ModelFailure, ReplyStop};
-use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -107,7 +106,7 @@ impl BodyEncoder for OpenAiChat {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","parameters":"#);
-                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
+                out.tool_schema(tool)?;
                 out.raw("}}");
             }
             out.raw("]");
@@ -162,7 +161,7 @@ impl BodyEncoder for OpenAiChat {
         }
         if let Some(schema) = &settings.output_schema {
             out.raw(r#","response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":"#);
-            out.checked(schema, || fixed!("output-schema-not-json"))?;
+            out.output_schema(schema)?;
             out.raw("}}");
         }
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
-use posse_messages::fixed;
 use posse_runtime::ports::{Delta, DeltaSink, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -88,7 +87,7 @@ impl BodyEncoder for OpenAiResponses {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","strict":false,"parameters":"#);
-                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
+                out.tool_schema(tool)?;
                 out.raw("}");
             }
             out.raw("]");
@@ -136,7 +135,7 @@ impl BodyEncoder for OpenAiResponses {
         }
         if let Some(schema) = &settings.output_schema {
             out.raw(r#","text":{"format":{"type":"json_schema","name":"answer","strict":false,"schema":"#);
-            out.checked(schema, || fixed!("output-schema-not-json"))?;
+            out.output_schema(schema)?;
             out.raw("}}");
         }
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
@@ -296,7 +295,7 @@ impl Reader for ResponseReader {
             "response.output_item.done" => self.keep(read.output_index, read.item, reply.deltas())?,
             "response.completed" | "response.incomplete" | "response.done" => {
                 let Some(response) = read.response else {
-                    return Err(ReadError::Unreadable(fixed!("last-event-empty")));
+                    return Err(ReadError::Unreadable("the last event has no response".to_owned()));
                 };
                 self.last(response.get(), reply)?;
                 return Ok(ReadProgress::Done);
@@ -359,7 +358,7 @@ impl ResponseReader {
     ) -> Result<(), ReadError> {
         let Some(raw) = item else { return Ok(()) };
         if self.items.len() == ITEMS_MAX {
-            let message = fixed!("reply-too-many-items", items_max = ITEMS_MAX);
+            let message = format!("the reply has more than {ITEMS_MAX} items");
             return Err(ModelFailure::new(FailureKind::Protocol, message).into());
         }
         let item: ResponseItem<'_> = serde_json::from_str(raw.get())?;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::message::Message;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest, ToolUse};
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,7 @@ impl RecordedModel {
         match (result, written) {
             (result, Ok(())) => result,
             (Ok(mut reply), Err(e)) => {
-                reply.notes.push(fixed!("reply-not-recorded", why = e));
+                reply.notes.push(format!("this reply is missing in the recording: {e}"));
                 Ok(reply)
             }
             (Err(failure), Err(e)) => {
@@ -174,15 +174,11 @@ impl ReplayModel {
             let nearest = left().rev().max_by_key(|(_, exchange)| exchange.fingerprint.nearness(asked));
             let why = match nearest {
                 Some((index, exchange)) => {
-                    fixed!(
-                        "exchange-differs",
-                        number = index + 1,
-                        difference = exchange.fingerprint.difference(asked)
-                    )
+                    format!("exchange {} differs in {}", index + 1, exchange.fingerprint.difference(asked))
                 }
-                None => fixed!("exchanges-all-given", count = self.exchanges.len()),
+                None => format!("all {} exchanges were given", self.exchanges.len()),
             };
-            let message = fixed!("recording-no-answer", model = self.model, why);
+            let message = format!("the recording of `{}` has no answer to this request: {why}", self.model);
             return Err(ModelFailure::new(FailureKind::InvalidRequest, message));
         };
         given[index] = true;
@@ -267,10 +263,10 @@ impl RequestFingerprint {
         let common = self.common_messages(asked);
         let (recorded, now) = (self.messages.len(), asked.messages.len());
         if common < recorded.min(now) {
-            return fixed!("differs-message", common, now);
+            return format!("message {common} (from 0) of {now}");
         }
         if recorded != now {
-            return fixed!("differs-count", recorded, now);
+            return format!("the number of messages: it has {recorded}, the request {now}");
         }
         let parts = [
             ("the system prompt", self.system != asked.system),
@@ -290,7 +286,7 @@ fn hash_of_message(message: &Message) -> String {
 
 /// FNV-1a with 64 bits, written out because it has to stay the same over versions of Rust and on any machine. Each
 /// part ends with a byte that no UTF-8 text contains, so that moving text between parts shows.
-fn hash<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
+pub(crate) fn hash<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
     let mut state: u64 = 0xcbf2_9ce4_8422_2325;
     let mut eat = |byte: u8| state = (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     for part in parts {

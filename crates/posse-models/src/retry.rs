@@ -12,7 +12,6 @@ use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
-use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
 
 use crate::governor::{AdmissionFailure, CallPermit, QUEUED_MAX, RateGovernor};
@@ -121,11 +120,11 @@ impl RetryModel {
         };
         let (message, retry_after_ms) = match closed {
             AdmissionFailure::For(left) => (
-                fixed!("other-call-limited", resets = in_seconds(left)),
+                format!("another call was rate limited; the limit resets in {}", in_seconds(left)),
                 Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
             ),
             AdmissionFailure::Full(under_way) => {
-                (fixed!("no-turn-within", time = in_seconds(QUEUED_MAX), under_way), None)
+                (format!("no turn within {}: {under_way} calls are under way", in_seconds(QUEUED_MAX)), None)
             }
         };
         Err(ModelFailure { retry_after_ms, ..ModelFailure::new(FailureKind::RateLimited, message) })
@@ -154,11 +153,11 @@ impl RetryModel {
         }
         if floor > wait_max {
             let (resets, most) = (in_seconds(floor), in_seconds(wait_max));
-            return RetryDecision::GiveUp(Some(fixed!("resets-too-late", resets, most)));
+            return RetryDecision::GiveUp(Some(format!("it resets in {resets}, and we wait at most {most}")));
         }
         // A provider that breaks its own protocol twice is not having a bad moment.
         if made.all >= attempts_max || made.protocol > 1 {
-            return RetryDecision::GiveUp(Some(fixed!("gave-up", attempts = made.all)));
+            return RetryDecision::GiveUp(Some(format!("gave up after {} attempts", made.all)));
         }
         let doubled = backoff_min.saturating_mul(1 << made.all.min(16)).min(backoff_max);
         RetryDecision::Again(floor + self.up_to(doubled.saturating_sub(backoff_min)))
@@ -204,12 +203,12 @@ impl RetryAttempts {
 
 /// There was an attempt, and there is no money for another.
 pub(crate) fn unpaid(failure: &ModelFailure, lost: Usage, missing: &str) -> ModelFailure {
-    let message = fixed!("not-asked-again", failure, missing);
+    let message = format!("not asked again after {failure}: {missing}");
     ModelFailure { lost, ..ModelFailure::new(FailureKind::BudgetSpent, message) }
 }
 
 fn in_seconds(time: Duration) -> String {
-    fixed!("in-seconds", seconds = u64::try_from(time.as_millis().div_ceil(1000)).unwrap_or(u64::MAX))
+    format!("{} s", u64::try_from(time.as_millis().div_ceil(1000)).unwrap_or(u64::MAX))
 }
 
 /// Remembers how far an attempt came.

@@ -35,7 +35,7 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -188,14 +188,14 @@ impl ScriptedModel {
             index += 1;
         }
         if index >= self.steps.len() {
-            return Err(self.failure(fixed!("script-no-step", number = index + 1)));
+            return Err(self.failure(format!("has no step {}", index + 1)));
         }
         played.extend(0..=index);
         Ok(ScriptPosition { step: index, ..position })
     }
 
     fn failure(&self, what: String) -> ModelFailure {
-        ModelFailure::new(FailureKind::InvalidRequest, fixed!("script-failed", script = self.name, what))
+        ModelFailure::new(FailureKind::InvalidRequest, format!("the script `{}` {what}", self.name))
     }
 
     async fn play(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
@@ -206,8 +206,7 @@ impl ScriptedModel {
         }
         deltas.alive();
         let filler = PlaceholderFiller { messages: request.messages, before: position.began };
-        let wrong =
-            |what: String| self.failure(fixed!("script-cannot-play", number = position.step + 1, what));
+        let wrong = |what: String| self.failure(format!("cannot play step {}: {what}", position.step + 1));
         let (blocks, notes) = blocks_of(step, &filler, position.turn, request.tool_use).map_err(wrong)?;
         show(&blocks, deltas);
         if let Some(failure) = &step.fail {
@@ -259,7 +258,7 @@ fn locate(steps: &[ScriptStep], messages: &[Message]) -> Result<ScriptPosition, 
             at.step += 1;
         }
         let Some(step) = steps.get(at.step) else {
-            return Err(fixed!("script-no-step", number = at.step + 1));
+            return Err(format!("has no step {}", at.step + 1));
         };
         if plays == 0 {
             at.began = index;
@@ -270,7 +269,10 @@ fn locate(steps: &[ScriptStep], messages: &[Message]) -> Result<ScriptPosition, 
                 let most = step.repeat_max.unwrap_or(REPEAT_MAX);
                 if plays >= most {
                     let wanted = prefix(wanted, 100);
-                    return Err(fixed!("script-repeated", number = at.step + 1, most, wanted));
+                    return Err(format!(
+                        "played step {} {most} times and no result contains `{wanted}`",
+                        at.step + 1
+                    ));
                 }
             }
             _ => {
@@ -299,21 +301,22 @@ impl ScriptStep {
     fn fault(&self) -> Option<String> {
         let says_nothing = self.text.is_none() && self.thinking.is_none() && self.calls.is_empty();
         if says_nothing && self.fail.is_none() && self.stop.is_none() {
-            return Some(fixed!("step-is-empty"));
+            return Some("a step needs one of `text`, `thinking`, `calls`, `fail`, `stop`".to_owned());
         }
         if self.fail.is_some() && !self.calls.is_empty() {
-            return Some(fixed!("step-fails-and-calls"));
+            return Some("a step with `fail` cannot have `calls`".to_owned());
         }
         if self.repeat_until.is_some() && self.calls.is_empty() {
-            return Some(fixed!("step-repeats-nothing"));
+            return Some("`repeat_until` looks at results, so the step needs `calls`".to_owned());
         }
-        (self.repeat_max.is_some() && self.repeat_until.is_none()).then(|| fixed!("step-repeat-max"))
+        (self.repeat_max.is_some() && self.repeat_until.is_none())
+            .then(|| "`repeat_max` needs `repeat_until`".to_owned())
     }
 }
 
 impl ScriptedFailure {
     fn to_failure(&self, script: &str) -> ModelFailure {
-        let message = self.message.clone().unwrap_or_else(|| fixed!("script-says-so", script));
+        let message = self.message.clone().unwrap_or_else(|| format!("the script `{script}` says so"));
         ModelFailure {
             status: self.status,
             retry_after_ms: self.retry_after_ms,
@@ -351,7 +354,7 @@ fn blocks_of(
     }
     if tool_use == ToolUse::Forbidden && !step.calls.is_empty() {
         // A real model that may not call tools answers in text.
-        notes.push(fixed!("script-calls-left-out", count = step.calls.len()));
+        notes.push(format!("left out {} scripted calls: this turn may not use tools", step.calls.len()));
         if step.text.is_none() {
             blocks.push(Block::text("(The script has no text for a turn without tools.)"));
         }
@@ -452,7 +455,7 @@ impl PlaceholderFiller<'_> {
         let mut rest = text;
         while let Some(start) = rest.find(PLACEHOLDER) {
             let inner = &rest[start + PLACEHOLDER.len()..];
-            let end = inner.find('}').ok_or_else(|| fixed!("placeholder-open"))?;
+            let end = inner.find('}').ok_or_else(|| "a placeholder `{result:` has no `}`".to_owned())?;
             filled.push_str(&rest[..start]);
             match self.look_up(&inner[..end])? {
                 Value::String(text) => filled.push_str(&text),
@@ -491,23 +494,25 @@ impl PlaceholderFiller<'_> {
             Some((turn, number)) => (Some(turn), number),
             None => (None, place),
         };
-        let number: usize = number.parse().map_err(|_| fixed!("placeholder-no-result", which))?;
+        let number: usize =
+            number.parse().map_err(|_| format!("`{which}` does not begin with a result number"))?;
         let results = match turn {
             Some(turn) => {
-                let turn: usize = turn.parse().map_err(|_| fixed!("placeholder-no-turn", which))?;
+                let turn: usize =
+                    turn.parse().map_err(|_| format!("`{which}` does not begin with a turn number"))?;
                 self.results_of_turn(turn)
             }
             None => self.results_before(),
         };
         let result = results
             .and_then(|results| results.get(number))
-            .ok_or_else(|| fixed!("placeholder-missing", which))?;
+            .ok_or_else(|| format!("there is no result for `{{result:{which}}}`"))?;
         if pointer.is_empty() {
             return Ok(Value::String(unmarked(&result.text).to_owned()));
         }
         let json: Value = serde_json::from_str(unmarked(&result.text))
-            .map_err(|_| fixed!("placeholder-not-json", which))?;
-        json.pointer(pointer).cloned().ok_or_else(|| fixed!("placeholder-nothing", which))
+            .map_err(|_| format!("the result for `{{result:{which}}}` is not JSON"))?;
+        json.pointer(pointer).cloned().ok_or_else(|| format!("there is nothing at `{{result:{which}}}`"))
     }
 
     fn results_before(&self) -> Option<&[ToolResult]> {

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
-use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelRequest};
 use tokio::time::{Instant, sleep_until};
 
@@ -87,9 +86,11 @@ enum StalledCall {
 impl StalledCall {
     fn text(self) -> String {
         match self {
-            StalledCall::TooLong(time) => fixed!("call-too-long", seconds = time.as_secs()),
-            StalledCall::Silent(time) => fixed!("no-bytes", seconds = time.as_secs()),
-            StalledCall::Stuck(time) => fixed!("no-progress", seconds = time.as_secs()),
+            StalledCall::TooLong(time) => format!("the call took longer than {} s", time.as_secs()),
+            StalledCall::Silent(time) => format!("no bytes for {} s", time.as_secs()),
+            StalledCall::Stuck(time) => {
+                format!("bytes arrive, but nothing of the answer for {} s", time.as_secs())
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Network access. `ConnectionPool` reaches an endpoint that the operator named. `PinnedClient` reaches addresses that a
 //! model or a server named, and connects only to IP addresses that were checked.
 
+#![forbid(unsafe_code)]
+
 mod connection;
 mod idle;
 mod pinned;

@@ -8,7 +8,8 @@ use posse_core::budget::{
     AccountId, Amount, BudgetCaps, BudgetLedger, BudgetShortfall, CallNeed, FittedCall, LedgerHold,
 };
 use posse_core::usage::{ByModel, Price, Usage};
-use posse_messages::fixed;
+use posse_core::{Error, ErrorCode};
+use posse_messages::localized;
 use tokio::time::Instant;
 
 use crate::ports::CallAllowance;
@@ -82,8 +83,8 @@ impl Drop for TaskAccount {
     }
 }
 
-/// What the models that may answer a call cost, by the names they answer with. What a model without a price uses
-/// counts in tokens only.
+/// Prices of the models that may answer a call, by the names they answer with. A model without a price counts in tokens
+/// only.
 #[derive(Debug, Clone, Default)]
 pub struct ModelTariff {
     models: Vec<ModelPrice>,
@@ -306,19 +307,15 @@ impl<'a> CallPayment<'a> {
         self.account.charge(lost);
     }
 
-    /// What a person has to know if the call was billed above what was held for it, and a limit is exceeded by that. No
-    /// further call is authorised then.
+    /// Warns if the call was billed above its hold and a limit is exceeded. No further call is authorized then.
     pub fn overrun(&self, usage: &Usage) -> Option<String> {
         let Usage { input, output, .. } = self.payments().call.wanted;
         let was_bounded = usage.input <= input && usage.output <= output;
         let overrun = self.account.lock().overrun(self.account.id).filter(|_| !was_bounded)?;
-        Some(fixed!(
-            "billed-above-bound",
-            overrun,
-            input_billed = usage.input,
-            output_billed = usage.output,
-            input,
-            output
+        Some(format!(
+            "the budget is exceeded ({overrun}): the provider counted {} input and {} output tokens \
+             for a call that should take at most {input} and {output}",
+            usage.input, usage.output
         ))
     }
 
@@ -382,7 +379,9 @@ impl CallAllowance for CallPayment<'_> {
         let mut payments = self.payments();
         payments.pay_lost(self.account, self.tariff, lost);
         if price.is_none() && self.account.left().cost_micros.is_some() {
-            return Err(fixed!("default-model-unpriced", model));
+            return Err(format!(
+                "the price of `{model}` is not known, so the limit on the cost could not be kept"
+            ));
         }
         let tariff = ModelTariff::new([(model, price)]);
         let (hold, call) = self.account.hold(&tariff, &self.need).map_err(|missing| missing.to_string())?;
@@ -400,6 +399,12 @@ impl CallAllowance for CallPayment<'_> {
             queue.before += since.elapsed();
         }
     }
+}
+
+/// The error for a model whose price is not known, in a run with a cost limit.
+pub fn unknown_price(model: &str) -> Error {
+    Error::new(ErrorCode::InvalidRequest, localized!("model-price-unknown", model))
+        .hint(localized!("model-price-unknown-hint", model))
 }
 
 #[cfg(test)]

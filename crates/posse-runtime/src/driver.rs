@@ -12,9 +12,9 @@ use std::time::Duration;
 use posse_core::Result;
 use posse_core::agent::ModelSettings;
 use posse_core::board::Urgency;
-use posse_core::event::Event;
+use posse_core::event::{Event, EventEntry};
 use posse_core::grant::Grant;
-use posse_core::id::TaskId;
+use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, OutcomeStatus};
@@ -23,14 +23,13 @@ use posse_core::run::{ModelAsk, Run, RunStep};
 use posse_core::tokens::tokens_at_most;
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
-use posse_messages::fixed;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{BudgetHold, CallPayment, TaskAccount};
 use crate::images::ImageLedger;
 use crate::inbox::TaskInbox;
-use crate::journal::TaskJournal;
+use crate::journal::first_events;
 use crate::leases::{self, HolderLiveness};
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::PanicGuard;
@@ -71,11 +70,14 @@ pub struct NestedRuns {
     pub budget: Arc<TaskAccount>,
     pub stop: StopTokens,
     pub holders: HolderLiveness,
+    /// Journal of the run that called.
+    pub journal: TaskJournal,
 }
 
 impl NestedRuns {
-    fn of(ports: &DriverPorts, start: &TaskStart) -> Self {
+    fn of(ports: &DriverPorts, start: &TaskStart, journal: TaskJournal) -> Self {
         Self {
+            journal,
             grant: Arc::new(start.grant.clone()),
             limits: start.agent.limits.clone(),
             settings: start.agent.settings.clone(),
@@ -134,8 +136,25 @@ pub async fn start(
     let start = Arc::new(start);
     let mut beginning = PreparedRun::of(ports, &start);
     let records = beginning.written(ports, &start);
+    let (events, next) = (first_events(&id, &records), records.len() as u64);
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
-    run_created(ports, id, start, beginning).await
+    tell_created(ports, &id, &start, &events);
+    run_created(ports, id, start, beginning, next).await
+}
+
+/// Returns the first record of a task that does not begin at once.
+pub(crate) fn queued(start: &TaskStart) -> Vec<Record> {
+    vec![Record::Started(Arc::new(TaskStart { queued: true, ..start.clone() }))]
+}
+
+/// Tells observers of a task that was just created the events of its first records.
+pub(crate) fn tell_created(ports: &DriverPorts, id: &TaskId, start: &TaskStart, events: &[EventEntry]) {
+    for entry in events {
+        if let Event::Started { .. } = entry.event {
+            ports.observers.payload(id, ObservedPayload::Start(start));
+        }
+        ports.observers.event(entry);
+    }
 }
 
 /// A task ready for its first step.
@@ -145,6 +164,8 @@ pub struct PreparedRun {
     run: Box<Run>,
     /// Hold for the first request, if that was recorded with the task.
     held: Option<BudgetHold>,
+    /// Observers were told that the task begins.
+    is_told: bool,
 }
 
 impl PreparedRun {
@@ -154,20 +175,22 @@ impl PreparedRun {
         let (system, _) = start.opening();
         let fixed = fixed_tokens(&system, &offered);
         let run = Box::new(Run::of(start, ports.tools.effects(), fixed));
-        Self { system, offered, run, held: None }
+        Self { system, offered, run, held: None, is_told: false }
     }
 
     /// Returns the records of a task that starts at once: the task and its first request in one write. The request
     /// is announced only if the budget covers it.
     pub fn written(&mut self, ports: &DriverPorts, start: &Arc<TaskStart>) -> Vec<Record> {
+        self.is_told = true;
         let mut records = vec![Record::Started(start.clone())];
+        records.extend(self.run.take_events().into_iter().map(|event| Record::Observed { event }));
         // Nothing is asked before it has its places, and that may take a while.
         if start.write_lease.is_empty()
             && let RunStep::CallModel(ask) = self.run.next_step(0)
         {
             let need = ask.need(self.run.limits());
             self.held = BudgetHold::open(&ports.budget, &ports.model.tariff, &need).ok();
-            records.extend(self.held.as_ref().map(|_| ask.announced(0)));
+            records.extend(self.held.as_ref().map(|_| ask.announced(self.run.limits(), 0)));
         }
         records
     }
@@ -193,21 +216,25 @@ pub async fn create(
     store.create(NewTask { id, parent, agent, owner, records, lease }).await
 }
 
-/// Works on a task that was just created by this process.
+/// Works on a task that was just created by this process and has `next` records.
 pub async fn run_created(
     ports: &DriverPorts,
     id: TaskId,
     start: Arc<TaskStart>,
     beginning: PreparedRun,
+    next: u64,
 ) -> Result<Arc<Outcome>> {
-    let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
-    ports.observers.payload(&id, ObservedPayload::Start(&start));
-    let sandbox = start.grant.sandbox();
-    ports.observers.event(&id, &Event::Started { agent, model, sandbox });
-    leases::wait(ports, &id, 1, &start).await?;
-    let PreparedRun { system, offered, run, held } = beginning;
-    let mut life = RunDriver::new(ports, id, start, (system, offered), 1, 0);
-    life.journal.announced = held.is_some();
+    let journal = TaskJournal::new(ports.store.clone(), ports.observers.clone(), id.clone(), 1, next);
+    let PreparedRun { system, offered, run, held, is_told } = beginning;
+    if !is_told {
+        ports.observers.payload(&id, ObservedPayload::Start(&start));
+        journal.observe(Event::started(&start));
+    }
+    leases::wait(ports, &id, &journal, &start).await?;
+    let mut life = RunDriver::new(ports, id, start, (system, offered), journal, 0);
+    if held.is_some() {
+        life.scene.journal.set_announced();
+    }
     life.held = held;
     drive(ports, life, run).await
 }
@@ -221,6 +248,8 @@ fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
     tokens_at_most(system).saturating_add(tools.sum())
 }
 
+pub use crate::journal::{TaskJournal, read_events};
+pub(crate) use resume::resume_claimed;
 pub use resume::{ResumeMode, end_cancelled, resume};
 
 /// The run is boxed: what is kept over an await is moved from future to future until then.
@@ -245,10 +274,11 @@ async fn drive(ports: &DriverPorts, mut life: RunDriver<'_>, mut run: Box<Run>) 
 /// State of a run while this process drives it.
 struct RunDriver<'a> {
     scene: DriverContext<'a>,
-    journal: TaskJournal,
     memo: ModelMemo,
     /// For the request that was announced with the task.
     held: Option<BudgetHold>,
+    /// Calls that delegate and were stopped with the run. They are made again with it.
+    stopped: Vec<CallKey>,
 }
 
 /// The part of it that stays the same, and that calls running side by side may look at together.
@@ -256,6 +286,7 @@ struct DriverContext<'a> {
     ports: &'a DriverPorts,
     id: TaskId,
     start: Arc<TaskStart>,
+    journal: TaskJournal,
     system: String,
     offered: Vec<ToolSpec>,
     nesting: Arc<NestedRuns>,
@@ -275,15 +306,15 @@ impl<'a> RunDriver<'a> {
         id: TaskId,
         start: Arc<TaskStart>,
         (system, offered): (String, Vec<ToolSpec>),
-        epoch: u64,
+        journal: TaskJournal,
         elapsed_before_ms: u64,
     ) -> Self {
-        let journal = TaskJournal::new(ports.store.clone(), id.clone(), epoch);
-        let nesting = Arc::new(NestedRuns::of(ports, &start));
+        let nesting = Arc::new(NestedRuns::of(ports, &start, journal.clone()));
         let scene = DriverContext {
             ports,
             id,
             start,
+            journal,
             system,
             offered,
             nesting,
@@ -293,7 +324,7 @@ impl<'a> RunDriver<'a> {
             images: Arc::default(),
             commands_withdrawn: false,
         };
-        Self { scene, journal, memo: ModelMemo::default(), held: None }
+        Self { scene, memo: ModelMemo::default(), held: None, stopped: Vec::new() }
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -306,25 +337,24 @@ impl<'a> RunDriver<'a> {
         let tariff = &*model.tariff.after(run.answered_by());
         let need = ask.need(run.limits());
         let time_left = self.scene.time_left(run);
-        let held = self.held.take().filter(|_| self.journal.announced);
+        let held = self.held.take().filter(|_| self.scene.journal.is_announced());
         let purse = match CallPayment::open(budget, tariff, &need, time_left, held) {
             Ok(purse) => purse,
             Err(missing) => {
                 let (shortfall, input_excess) = (missing.to_string(), missing.input_excess);
                 run.on_budget_spent(&shortfall, input_excess);
                 let elapsed_ms = self.elapsed_ms();
-                self.journal.note(Record::BudgetSpent { shortfall, input_excess, elapsed_ms });
+                self.scene.journal.note(Record::BudgetSpent { shortfall, input_excess, elapsed_ms });
                 return Ok(());
             }
         };
-        self.journal.announce(ask.announced(self.elapsed_ms()));
-        if let Err(e) = self.journal.commit().await {
+        let announced = self.scene.journal.announce(ask.announced(run.limits(), self.elapsed_ms()));
+        if let Err(e) = self.scene.journal.commit().await {
             purse.settle(None, &Usage::default());
             return Err(e);
         }
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
-        let turns_max = run.limits().turns_max;
-        self.scene.event(|| Event::TurnStarted { turn: ask.turn, turns_max });
+        self.scene.journal.tell(announced);
         let answer = self.call_model(run, &ask, &purse).await;
         self.scene.queued += purse.queued();
         let elapsed_ms = self.elapsed_ms();
@@ -335,17 +365,14 @@ impl<'a> RunDriver<'a> {
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
                 reply.notes.extend(purse.overrun(&reply.usage));
                 self.scene.payload(ObservedPayload::Reply { turn: ask.turn, reply: &reply });
-                self.scene.event(|| replied(&ask, &reply));
-                self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
+                self.scene.journal.note(Record::Replied { turn: ask.turn, reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
             }
             Err(mut failure) => {
                 failure.lost = purse.priced_lost(failure.lost);
                 purse.settle(None, &failure.lost);
-                let (kind, message) = (failure.kind, &failure.message);
-                self.scene.event(|| Event::ModelFailed { kind, message: message.clone() });
                 run.on_failure(&failure);
-                self.journal.note(Record::Unanswered { failure, elapsed_ms });
+                self.scene.journal.note(Record::Unanswered { failure, elapsed_ms });
             }
         }
         Ok(())
@@ -375,7 +402,11 @@ impl<'a> RunDriver<'a> {
             allowance: purse,
             urgency,
         };
-        let deltas = TaskDeltas { observers: &self.scene.ports.observers, task: &self.scene.id };
+        let deltas = TaskDeltas {
+            observers: &self.scene.ports.observers,
+            task: &self.scene.id,
+            journal: &self.scene.journal,
+        };
         let call = PanicGuard(self.scene.ports.model.model.call(request, &deltas));
         // The call is dropped before what follows from a stop is worked out, so whether it was asked at all is said first.
         let cancelled = async {
@@ -391,57 +422,55 @@ impl<'a> RunDriver<'a> {
         };
         tokio::select! {
             biased;
-            queued = cancelled => cut_off(&fixed!("run-cancelled"), queued),
-            () = purse.out_of_time() => cut_off(&fixed!("run-out-of-time"), false),
+            queued = cancelled => cut_off("the run was cancelled", queued),
+            () = purse.out_of_time() => cut_off("the run's time is over", false),
             answer = call => answer.unwrap_or_else(|panic| {
-                Err(ModelFailure::new(FailureKind::InvalidRequest, fixed!("model-client-crashed", panic)))
+                Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
             }),
         }
     }
 
     /// Moves steering messages into the next request.
     fn listen(&mut self, run: &mut Run) {
-        let Some(turn) = run.turn_to_ask() else { return };
-        for message in self.scene.ports.inbox.take(turn) {
+        if run.turn_to_ask().is_none() {
+            return;
+        }
+        for message in self.scene.ports.inbox.take() {
             run.on_steer(&message.text);
             self.scene.payload(ObservedPayload::Message(&message.text));
             let (text, key) = (message.text, message.key);
-            self.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
+            self.scene.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
     }
 
     fn cancel(&mut self, run: &mut Run) {
         if !run.is_finished() {
-            run.on_cancel();
+            run.on_cancel(&self.stopped);
             let with_parent = !self.scene.id.is_root() && self.scene.ports.stop.is_from_above();
-            self.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms(), with_parent });
+            self.scene.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms(), with_parent });
         }
     }
 
     /// The outcome is durable before anyone is told.
-    async fn finish(mut self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
+    async fn finish(self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
         self.scene.keep_changes(&mut outcome).await;
         let loose_ends = self.scene.ports.inbox.loose_ends();
         if !loose_ends.is_empty() {
             Arc::make_mut(&mut outcome).warnings.extend(loose_ends);
         }
         run.on_finished(&outcome);
-        self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
-        self.journal.commit().await?;
+        let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() };
+        let finished = self.scene.journal.hold(finished);
+        self.scene.journal.commit().await?;
         self.scene.leave_place(&outcome).await;
-        self.scene.event(|| Event::Finished {
-            status: outcome.status(),
-            stop: outcome.stop,
-            turns: outcome.turns,
-            tool_calls: outcome.tool_calls,
-            usage: outcome.usage,
-        });
+        self.scene.journal.tell(finished);
         Ok(outcome)
     }
 
+    /// Journals and tells the facts that the run has decided on.
     fn emit(&self, run: &mut Run) {
         for event in run.take_events() {
-            self.scene.event(|| event);
+            self.scene.journal.observe(event);
         }
     }
 }
@@ -489,19 +518,7 @@ impl DriverContext<'_> {
         Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
     }
 
-    /// Builds and sends an event; skips building it without observers.
-    fn event(&self, event: impl FnOnce() -> Event) {
-        if !self.ports.observers.is_empty() {
-            self.ports.observers.event(&self.id, &event());
-        }
-    }
-
     fn payload(&self, payload: ObservedPayload<'_>) {
         self.ports.observers.payload(&self.id, payload);
     }
-}
-
-fn replied(ask: &ModelAsk, reply: &Reply) -> Event {
-    let calls = reply.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
-    Event::Replied { turn: ask.turn, model: reply.model.clone(), usage: reply.usage, calls }
 }

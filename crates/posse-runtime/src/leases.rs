@@ -12,11 +12,12 @@ use posse_core::lease::{
     self, SILENCE_MS_MAX, WritePaths, WritingCommand, are_within, in_the_way, still_writing,
 };
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 
 use crate::context::now_ms;
 use crate::driver::DriverPorts;
 use crate::images::ImageLedger;
+use crate::journal::TaskJournal;
 use crate::ports::{LeaseRequest, Store, TaskRow};
 use crate::toolbox::Toolbox;
 
@@ -106,26 +107,29 @@ pub(crate) fn places_of(start: &TaskStart) -> Result<Option<WritePaths>> {
 pub(crate) async fn wait(
     ports: &DriverPorts,
     task: &TaskId,
-    epoch: u64,
+    journal: &TaskJournal,
     start: &TaskStart,
 ) -> Result<Option<u64>> {
     let Some(places) = places_of(start)? else { return Ok(None) };
     let mut told = false;
     let mut tell = |note: String| {
         if !std::mem::replace(&mut told, true) {
-            ports.observers.event(task, &Event::Noted { note });
+            journal.observe_now(Event::Noted { note });
         }
     };
     loop {
         let request = ports.holders.request(&*ports.store, task, places.clone()).await?;
-        match ports.store.lease(task, epoch, request).await {
+        match ports.store.lease(task, journal.epoch(), request).await {
             Ok(token) => {
                 let busy = ports.holders.still_writing(&*ports.store, task, token, &places).await?;
                 let Some(busy) = busy else { return Ok(Some(token)) };
-                tell(fixed!("lease-waits-command", task = busy.by.task));
+                tell(format!("waits until a command of `{}` is over that may write there", busy.by.task));
             }
             Err(e) if e.code() == ErrorCode::LeaseConflict => {
-                tell(fixed!("lease-waits", holders = e.advice().cloned().unwrap_or_default()));
+                tell(format!(
+                    "waits until its write paths are free: {}",
+                    e.advice().unwrap_or_default().english()
+                ));
             }
             Err(e) => return Err(e),
         }
@@ -149,6 +153,7 @@ async fn look_again(ports: &DriverPorts) -> bool {
 pub struct LeaseGuard {
     store: Arc<dyn Store>,
     task: TaskId,
+    journal: TaskJournal,
     epoch: u64,
     token: Option<u64>,
     workspace: String,
@@ -213,13 +218,16 @@ async fn token(
         Ok(token) => {
             while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
                 if !look_again(ports).await {
-                    return Ok(Err(format!("refused: {}", fixed!("run-while-stopping"))));
+                    return Ok(Err("refused: the task is to stop; nothing was run".to_owned()));
                 }
             }
             Ok(Ok(token))
         }
         Err(e) if e.code() == ErrorCode::LeaseConflict => {
-            let why = fixed!("lease-lost-silent", holders = e.advice().cloned().unwrap_or_default());
+            let why = format!(
+                "this task was silent for too long and lost its write paths: {}; nothing was run",
+                e.advice().unwrap_or_default().english()
+            );
             Ok(Err(format!("refused: {why}")))
         }
         Err(e) => Err(e),
@@ -232,10 +240,11 @@ impl LeaseGuard {
     pub(crate) async fn raise(
         ports: &DriverPorts,
         task: &TaskId,
-        epoch: u64,
+        journal: &TaskJournal,
         start: &TaskStart,
         images: &Arc<ImageLedger>,
     ) -> Result<Result<LeaseGuard, String>> {
+        let epoch = journal.epoch();
         let token = match places_of(start)? {
             None => None,
             // Boxed, because most tasks hold no places and every call with an effect passes here.
@@ -247,6 +256,7 @@ impl LeaseGuard {
         Ok(Ok(LeaseGuard {
             store: ports.store.clone(),
             task: task.clone(),
+            journal: journal.clone(),
             epoch,
             token,
             workspace: start.workspace.clone(),
@@ -260,7 +270,11 @@ impl LeaseGuard {
     /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
     /// waits for its end. The refusal is for the model.
     pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<WritingProcess, String> {
-        let failed = |e: Error| self.fail(e, |why| fixed!("run-not-decidable", why));
+        let failed = |e: Error| {
+            self.fail(e, |why| {
+                format!("whether this may be run cannot be told ({}); nothing was run", why.english())
+            })
+        };
         let mut running = WritingProcess { fence: self.clone(), command: None, closed: Vec::new() };
         if self.token.is_none() {
             let paths = grant.write_paths().last().map_or_else(|| vec!["**".to_owned()], <[String]>::to_vec);
@@ -276,8 +290,13 @@ impl LeaseGuard {
     /// Writes down what a file was, before it is replaced. The refusal is for the model, and nothing may be replaced then.
     pub async fn save(&self, image: FileImage) -> Result<(), String> {
         let Some(image) = self.images.admit(image, self.tools.redactor()) else { return Ok(()) };
-        let written = self.store.append(&self.task, self.epoch, &[Record::Saved { image }]).await;
-        written.map_err(|e| self.fail(e, |why| fixed!("write-not-decidable", why)))
+        self.journal.note(Record::Saved { image });
+        let written = self.journal.commit().await;
+        written.map_err(|e| {
+            self.fail(e, |why| {
+                format!("whether this may be written cannot be told ({}); nothing was written", why.english())
+            })
+        })
     }
 
     /// The change that this call announced for a file, in this process or in one before it.
@@ -320,7 +339,12 @@ impl LeaseGuard {
     pub async fn permit(&self, path: &str) -> Result<(), String> {
         // A check that cannot be made counts as refused.
         let now = self.store.writing(&self.task).await;
-        let now = now.map_err(|e| fixed!("write-not-decidable", why = e.message()))?;
+        let now = now.map_err(|e| {
+            format!(
+                "whether this may be written cannot be told ({}); nothing was written",
+                e.message().english()
+            )
+        })?;
         lease::permit(&now, &self.task, self.epoch, self.token, &self.workspace, path)
     }
 }

@@ -2,13 +2,18 @@
 //!
 //! Knows no provider, no database and no protocol: they come in through the ports.
 
+#![forbid(unsafe_code)]
+
 pub mod budget;
 pub mod context;
+pub mod delegation;
 pub mod driver;
 mod images;
 pub mod inbox;
 mod journal;
 pub mod leases;
+pub mod liveness;
+pub mod memory;
 pub mod observe;
 mod panics;
 pub mod ports;

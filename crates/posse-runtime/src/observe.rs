@@ -3,11 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use posse_core::event::Event;
+use posse_core::event::{Event, EventEntry};
 use posse_core::id::TaskId;
 
+use crate::journal::TaskJournal;
 use crate::panics::describe;
-use crate::ports::{Delta, DeltaSink, ObservedPayload, Observer};
+use crate::ports::{DelegationFact, Delta, DeltaSink, ObservedPayload, Observer};
 
 /// A list of observers that all see the same events.
 #[derive(Clone, Default)]
@@ -32,9 +33,9 @@ impl Observers {
     }
 
     /// Sends an event to every observer.
-    pub fn event(&self, task: &TaskId, event: &Event) {
+    pub fn event(&self, entry: &EventEntry) {
         for observer in &self.0 {
-            contained(task, || observer.event(task, event));
+            contained(&entry.task_id, || observer.event(entry));
         }
     }
 
@@ -53,6 +54,15 @@ impl Observers {
     }
 }
 
+impl Observers {
+    /// Sends what a call of the `subagent` tool came to to every observer.
+    pub fn delegation(&self, caller: &TaskId, fact: &DelegationFact) {
+        for observer in &self.0 {
+            contained(caller, || observer.delegation(caller, fact));
+        }
+    }
+}
+
 fn contained(task: &TaskId, watch: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(watch)) {
         tracing::error!(
@@ -67,12 +77,17 @@ fn contained(task: &TaskId, watch: impl FnOnce()) {
 pub(crate) struct TaskDeltas<'a> {
     pub observers: &'a Observers,
     pub task: &'a TaskId,
+    pub journal: &'a TaskJournal,
 }
 
 impl DeltaSink for TaskDeltas<'_> {
     fn alive(&self) {}
 
     fn delta(&self, delta: Delta<'_>) {
+        if let Delta::Restarted { why, wait } = delta {
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            self.journal.observe_now(Event::ModelRetry { why: why.to_owned(), wait_ms });
+        }
         self.observers.delta(self.task, delta);
     }
 }
@@ -89,8 +104,8 @@ pub enum TraceEvent<'a> {
 pub struct TraceHook<F>(pub F);
 
 impl<F: Fn(&TaskId, &TraceEvent<'_>) + Send + Sync> Observer for TraceHook<F> {
-    fn event(&self, task: &TaskId, event: &Event) {
-        (self.0)(task, &TraceEvent::Event(event));
+    fn event(&self, entry: &EventEntry) {
+        (self.0)(&entry.task_id, &TraceEvent::Event(&entry.event));
     }
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {

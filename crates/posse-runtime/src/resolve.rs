@@ -7,7 +7,7 @@ use posse_core::pattern::ToolPattern;
 use posse_core::task::LoweredBound;
 use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 
 use crate::ports::ModelResolver;
 
@@ -40,7 +40,7 @@ fn lowered_limits(definition: &Definition, given: &Limits) -> Vec<String> {
         LoweredBound::of("timeout", asked.wall_s, Some(seconds)),
     ];
     let told = |LoweredBound { name, asked, given }: LoweredBound| {
-        fixed!("definition-lowered", agent = definition.name, name, asked, given)
+        format!("`{}` asks for {name} {asked} and gets {given}", definition.name)
     };
     lowered.into_iter().flatten().map(told).collect()
 }
@@ -62,7 +62,11 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
             Err(Error::new(ErrorCode::InvalidTool, text)
                 .hint(localized!("there-are", names = tools.join(", "))))
         }
-        _ => Ok(Some(fixed!("tools-missing", agent = definition.name, tools = missing.join(", ")))),
+        _ => Ok(Some(format!(
+            "`{}` asks for tools that do not exist here: {}",
+            definition.name,
+            missing.join(", ")
+        ))),
     }
 }
 
@@ -97,15 +101,20 @@ fn find_models(
     match (usable.next(), why) {
         (Some(first), None) => Ok(own(first, usable)),
         (Some(first), Some((candidate, e))) => {
-            notes.push(fixed!("candidate-unusable", candidate, why = e.message(), first));
+            notes.push(format!(
+                "`{candidate}` cannot be used ({}), so `{first}` is used",
+                e.message().english()
+            ));
             Ok(own(first, usable))
         }
         (None, None) => Ok(inherited(base)),
         (None, Some((_, e))) if on_unknown == OnUnknownModel::Error => Err(e),
         (None, Some((candidate, e))) => {
             let (name, model) = (&definition.name, &base.model);
-            let why = e.message();
-            notes.push(fixed!("model-unusable", candidate, name, why, model));
+            let why = e.message().english();
+            notes.push(format!(
+                "the model `{candidate}` of `{name}` cannot be used ({why}), so `{model}` is used"
+            ));
             Ok(inherited(base))
         }
     }

@@ -3,7 +3,7 @@
 use posse_core::agent::ModelSettings;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use serde_json::Value;
 
 /// Errors told at once: a model that corrects five sees the others the next time.
@@ -35,7 +35,7 @@ impl OutputSchema {
         }
         let more = errors.count();
         if more > 0 {
-            told.push(fixed!("and-more", more));
+            told.push(format!("and {more} more"));
         }
         told
     }

@@ -1,18 +1,19 @@
 //! One room: its agents, its tasks, its shared context, its budget. The orchestrator's own run and every subagent are
 //! driven by the same driver; who may start when is decided by the board of whoever delegates.
 
-mod adopt;
-mod agents;
+pub(crate) mod adopt;
+pub(crate) mod agents;
 mod attend;
+mod builder;
 pub mod facades;
-mod family;
+pub(crate) mod family;
 mod host;
 mod numbers;
 mod questions;
 mod shared_context;
 mod shortfall;
 mod subagent;
-mod task;
+pub(crate) mod task;
 mod writing;
 
 use std::collections::{BTreeMap, HashMap};
@@ -37,25 +38,30 @@ use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, ToolEffect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 
 use crate::budget::TaskAccount;
 use crate::context::now_ms;
+use crate::delegation::Delegation;
 use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
+use crate::journal::{TaskJournal, first_events};
 use crate::leases::{HolderLiveness, LOOK, own_places, places_of};
 use crate::observe::Observers;
 use crate::panics::PanicGuard;
-use crate::ports::{AgentLookup, ModelResolver, Store, TaskRow, TaskWorktree, Verifier, WorktreeSource};
+use crate::ports::{TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::DefinedAgent;
-use facades::{Facade, InvestigationCounter, SessionFacades, guidance};
+pub use builder::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use facades::{Facade, InvestigationCounter, guidance};
 use family::{ChildTasks, ParentTask};
-pub use host::{HostSession, HostedTask};
+pub use host::{HostSession, PrintedReply};
 use numbers::TaskNumbers;
-pub use subagent::wire_error;
 use task::{LiveTask, StartMode, TaskStage, outcome_of};
+
+/// Answer of a tool whose session was dropped.
+const SESSION_CLOSED: &str = "the session is closed";
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
@@ -71,70 +77,27 @@ const TREE_RUNNING_MAX: usize = 64;
 const CHILD_GRACE: Duration = Duration::from_secs(3);
 
 /// Turns of a delegated task when its definition does not say.
-const TURNS_USUAL: u32 = 25;
+pub(crate) const TURNS_USUAL: u32 = 25;
 
 /// Told to every subagent that has shared context (seed specification §8.4).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
 /// The same for those that have none: no prompt names a tool that its reader lacks.
 const SUBAGENT_SUFFIX_ALONE: &str = include_str!("../prompts/subagent_suffix_alone.md");
 
-/// Everything a session is built from.
-pub struct SessionConfig {
-    pub id: String,
-    /// Names this process in the store, so that others can tell whether it still lives.
-    pub owner: String,
-    /// Tells whether the process that drives a running task is alive.
-    pub lives: fn(&TaskRow) -> bool,
-    pub workspace: String,
-    pub store: Arc<dyn Store>,
-    pub models: Arc<dyn ModelResolver>,
-    pub tools: Toolbox,
-    pub observers: Observers,
-    pub agents: Arc<dyn AgentLookup>,
-    /// The operator's grant to this session.
-    pub grant: Grant,
-    pub caps: BudgetCaps,
-    /// Limits on the tasks of each parent.
-    pub rules: BoardLimits,
-    pub stop: StopTokens,
-    /// Runs the commands that check results. Without one, a task that has to be verified fails.
-    pub verifier: Option<Arc<dyn Verifier>>,
-    /// With which tools its tasks delegate.
-    pub facades: SessionFacades,
-    /// A holder of write leases that was silent for longer than this may lose them.
-    pub lease_ms: u64,
-    /// Without one, no task can work apart from others.
-    pub worktrees: Option<Arc<dyn WorktreeSource>>,
-    /// If its workspace is the worktree of its own task: what that was made of.
-    pub apart_from: Option<String>,
-}
-
 /// One orchestrator with its tasks, agents, shared context and budget.
 pub struct Session {
     this: Weak<Session>,
     id: String,
-    owner: String,
-    lives: fn(&TaskRow) -> bool,
+    pub(crate) stores: SessionStores,
+    pub(crate) policy: SessionPolicy,
+    /// Its tools are those of the session's own task; its children can also ask it questions.
+    place: SessionPlace,
+    watchers: SessionWatchers,
     holders: HolderLiveness,
-    worktrees: Option<Arc<dyn WorktreeSource>>,
-    apart_from: Option<String>,
-    workspace: String,
-    store: Arc<dyn Store>,
-    models: Arc<dyn ModelResolver>,
-    /// Tools of the session's own task; its children can also ask it questions.
-    tools: Toolbox,
-    children_tools: Toolbox,
-    observers: Observers,
-    grant: Grant,
-    caps: BudgetCaps,
+    pub(crate) children_tools: Toolbox,
     budget: Arc<TaskAccount>,
-    rules: BoardLimits,
-    stop: StopTokens,
-    verifier: Option<Arc<dyn Verifier>>,
-    facades: SessionFacades,
     investigations: InvestigationCounter,
-    agents: Arc<dyn AgentLookup>,
-    /// Made while the session runs.
+    /// Agents made while the session runs.
     defined: Mutex<BTreeMap<AgentName, DefinedAgent>>,
     numbers: TaskNumbers,
     /// The session has let go of its tasks and adopts nothing any more.
@@ -143,42 +106,30 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session.
-    pub fn new(config: SessionConfig) -> Result<Arc<Self>> {
+    fn new(parts: SessionBuilder) -> Result<Arc<Self>> {
+        let SessionBuilder { id, stores, policy, mut place, watchers } = parts;
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own = facades::tools(&config.facades, this, &*config.agents);
+            let own = facades::tools(&policy.facades, this, &*stores.agents);
             let mut made = |tools: Result<Toolbox>| {
                 tools.unwrap_or_else(|e| {
                     failure = Some(e);
                     Toolbox::default()
                 })
             };
-            let tools = made(config.tools.with(own));
-            let children_tools = made(tools.with(questions::tools(this)));
+            place.tools = made(place.tools.with(own));
+            let children_tools = made(place.tools.with(questions::tools(this)));
             Session {
                 this: this.clone(),
-                id: config.id,
-                owner: config.owner,
-                lives: config.lives,
-                holders: HolderLiveness { lives: config.lives, silence_ms_max: config.lease_ms },
-                worktrees: config.worktrees,
-                apart_from: config.apart_from,
-                workspace: config.workspace,
-                store: config.store,
-                models: config.models,
-                tools,
+                id,
+                holders: HolderLiveness { lives: stores.lives, silence_ms_max: policy.lease_ms },
+                budget: Arc::new(TaskAccount::root(policy.caps)),
+                stores,
+                policy,
+                place,
+                watchers,
                 children_tools,
-                observers: config.observers,
-                grant: config.grant,
-                caps: config.caps,
-                budget: Arc::new(TaskAccount::root(config.caps)),
-                rules: config.rules,
-                stop: config.stop,
-                verifier: config.verifier,
-                facades: config.facades,
                 investigations: InvestigationCounter::default(),
-                agents: config.agents,
                 defined: Mutex::default(),
                 numbers: TaskNumbers::default(),
                 leaving: AtomicBool::new(false),
@@ -186,6 +137,16 @@ impl Session {
             }
         });
         failure.map_or(Ok(session), Err)
+    }
+
+    /// Returns the sources that the session was built from.
+    pub fn stores(&self) -> &SessionStores {
+        &self.stores
+    }
+
+    /// Returns the tokens that stop the session.
+    pub fn stop(&self) -> &StopTokens {
+        &self.watchers.stop
     }
 
     /// Returns the session's id.
@@ -219,9 +180,9 @@ impl Session {
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
-        let driven = driver::start(&ports, id, None, self.owner.clone(), start);
+        let driven = driver::start(&ports, id, None, self.stores.owner.clone(), start);
         let outcome = self.attended(driven).await;
-        self.end_children(&family).await;
+        self.end_with(&outcome, &family).await;
         outcome
     }
 
@@ -237,8 +198,8 @@ impl Session {
         // A model that cannot be opened is an error of the request, not of a worker that nobody watches.
         self.root_ports(&start)?;
         let (id, nobody) = (TaskId::root(&self.id), String::new());
-        let records = vec![Record::Started(start.clone())];
-        driver::create(&*self.store, &self.holders, id.clone(), None, nobody, &start, records).await?;
+        let records = driver::queued(&start);
+        driver::create(&*self.stores.store, &self.holders, id.clone(), None, nobody, &start, records).await?;
         Ok(id)
     }
 
@@ -250,24 +211,24 @@ impl Session {
         verify: Vec<String>,
         mut notes: Vec<String>,
     ) -> Result<TaskStart> {
-        permit(&verify, &self.grant)?;
-        let grant = self.grant.keep(&agent.rights);
-        notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.tools, None));
-        agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
+        permit(&verify, &self.policy.grant)?;
+        let grant = self.policy.grant.keep(&agent.rights);
+        notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.place.tools, None));
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.place.tools.offered(&grant));
         if let Some(guidance) = self.guidance(&grant) {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
         tell_of_marks(&mut agent, &grant);
-        let workspace = self.workspace.clone();
-        let caps = self.caps;
-        let write_lease = own_places(&self.grant, &agent.rights, &Rights::default(), &grant)?;
+        let workspace = self.place.workspace.clone();
+        let caps = self.policy.caps;
+        let write_lease = own_places(&self.policy.grant, &agent.rights, &Rights::default(), &grant)?;
         Ok(TaskStart {
             caps,
             workspace,
             verify,
             notes,
             write_lease,
-            apart_from: self.apart_from.clone(),
+            apart_from: self.place.apart_from.clone(),
             ..TaskStart::new(agent, task, grant)
         })
     }
@@ -275,24 +236,25 @@ impl Session {
     /// Returns the delegation guidance for the system prompt; `None` for agents that cannot delegate.
     fn guidance(&self, grant: &Grant) -> Option<String> {
         let delegates = grant.depth() > 0 && grant.offers(DELEGATION, ToolEffect::Idempotent);
-        let effects = self.tools.effects();
+        let effects = self.place.tools.effects();
         let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
-        let guidance = delegates.then(|| guidance(&self.facades, &self.agents.list(), &has))?;
+        let guidance = delegates.then(|| guidance(&self.policy.facades, &self.stores.agents.list(), &has))?;
         (!guidance.is_empty()).then_some(guidance)
     }
 
     /// Tells whether a task with this grant can read and write the session's shared context.
     fn shares_context(&self, grant: &Grant) -> bool {
-        self.facades.has(Facade::SharedContext) && grant.offers("shared_context", ToolEffect::Idempotent)
+        self.policy.facades.has(Facade::SharedContext)
+            && grant.offers("shared_context", ToolEffect::Idempotent)
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
     /// the session has them. Whoever calls this has seen to it that nobody else drives the task.
     pub async fn resume(&self, id: TaskId, onward: ResumeMode) -> Result<Arc<Outcome>> {
-        let records = self.store.records(&id).await?;
+        let records = self.stores.store.records(&id).await?;
         let mut start = start_of(&records)?;
-        start.grant = start.grant.meet(&self.grant);
-        if let Some(parent) = self.store.task(&id).await?.parent {
+        start.grant = start.grant.meet(&self.policy.grant);
+        if let Some(parent) = self.stores.store.task(&id).await?.parent {
             return self.resume_alone(parent, id, start, &records, onward).await;
         }
         let ports = self.root_ports(&start)?;
@@ -302,24 +264,58 @@ impl Session {
             self.investigations.reset();
         }
         self.heed_cancels().await;
-        let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
+        let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
         let outcome = self.attended(driven).await;
-        self.end_children(&family).await;
+        self.end_with(&outcome, &family).await;
         outcome
     }
 
     /// Detached tasks that were still at work when their orchestrator had ended. They are in the store, and go on when
     /// somebody takes them up.
     pub fn left_running(&self) -> Vec<TaskId> {
-        let mut left: Vec<TaskId> = self
-            .families()
-            .values()
-            .flat_map(|family| family.running())
-            .filter(|task| task.start.detached)
-            .map(|task| task.id.clone())
-            .collect();
+        let mut left: Vec<TaskId> = self.detached().iter().map(|task| task.id.clone()).collect();
         left.sort_unstable();
         left
+    }
+
+    /// Waits for the detached tasks that are still at work.
+    pub async fn finish_detached(&self) {
+        let all_done = async {
+            // An end may start others that waited for it.
+            while let Some(task) = self.detached().first() {
+                task.done().await;
+            }
+        };
+        self.attended(all_done).await;
+    }
+
+    fn detached(&self) -> Vec<Arc<LiveTask>> {
+        self.running().into_iter().filter(|task| task.start.detached).collect()
+    }
+
+    /// Lets go of what this process drives of `top` and of everything below it, so that another one can take it up at
+    /// once. From here on nothing that is still under way here is written down. Returns what was let go.
+    pub async fn let_go(&self, top: &TaskId) -> Result<Vec<TaskId>> {
+        self.leaving.store(true, Ordering::Relaxed);
+        let running = TaskQuery::running(TaskFilter::Session(self.id.clone()));
+        let mut left = Vec::new();
+        for row in self.stores.store.find_tasks(running).await? {
+            if row.owner != self.stores.owner || !self.stores.store.is_within(&row, top).await? {
+                continue;
+            }
+            match self.stores.store.claim_from(&row.id, row.epoch, "").await {
+                Ok(_) => left.push(row.id),
+                // It ended or was taken in this moment.
+                Err(e) if e.code() == ErrorCode::OwnerLost => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(left)
+    }
+
+    /// Returns the tasks of every parent that have not ended.
+    fn running(&self) -> Vec<Arc<LiveTask>> {
+        self.families().values().flat_map(|family| family.running()).collect()
     }
 
     /// Returns the spending of the whole session, children included.
@@ -329,46 +325,52 @@ impl Session {
 
     /// The keys of its shared context and who wrote them last.
     pub async fn context_keys(&self) -> Result<Vec<posse_core::context::ValueHead>> {
-        self.store.context_keys(&self.id, now_ms()).await
+        self.stores.store.context_keys(&self.id, now_ms()).await
     }
 
     /// Iterates over the names of all tools.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
-        self.tools.names()
+        self.place.tools.names()
+    }
+
+    /// Opens delegation for a parent: the session's own task, or a child that may delegate.
+    pub fn delegation(self: &Arc<Self>, parent: &TaskId) -> Result<Delegation> {
+        Ok(Delegation::new(self.clone(), self.family(parent)?))
     }
 
     /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Outcome>> {
+        let family = self.family(parent)?;
         // Boxed, because what starting it takes is not needed while it is waited for.
-        let task = Box::pin(self.spawn(parent, request)).await?;
-        let done = task.done().await.done.unwrap_or_else(|| Err(fixed!("no-outcome")));
+        let task = Box::pin(self.spawn(&family, request)).await?;
+        let done = task.done().await.done.unwrap_or_else(|| Err("it has no outcome".to_owned()));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
 
     /// Starts a task, or queues it. It is in the store when this returns, and goes on by itself.
-    pub(crate) async fn spawn(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<LiveTask>> {
-        let family = self.family(parent)?;
+    pub(crate) async fn spawn(
+        &self,
+        family: &Arc<ChildTasks>,
+        mut request: TaskRequest,
+    ) -> Result<Arc<LiveTask>> {
         if let Some(task) = request.key.as_deref().and_then(|key| family.with_key(key)) {
             return Ok(task);
         }
-        let mut request = request;
         for other in &mut request.terms.depends_on {
             *other = family.own_id(other);
         }
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
         start.detached |= family.parent.outside;
-        let (task, EnteredTask { ports, admission, beginning }) =
-            self.enter(&family, Arc::new(start)).await?;
+        let (task, EnteredTask { ports, admission, beginning }) = self.enter(family, Arc::new(start)).await?;
+        family.note_stored(&task);
         match admission {
             Admission::Start => {
-                self.launch(&family, &task, ports, DriveMode::Created(beginning.map(Box::new)))
+                self.launch(family, &task, ports, DriveMode::Created(beginning.map(Box::new)))
             }
             Admission::Queued | Admission::Waiting => {}
-            Admission::Leasing => self.lease_later(&family, &task),
-            Admission::Dependency => {
-                self.fail_dependant(&family, &task, &fixed!("dependency-ended-before")).await
-            }
+            Admission::Leasing => self.lease_later(family, &task),
+            Admission::Dependency => self.fail_dependant(family, &task, "one that ended before").await,
         }
         Ok(task)
     }
@@ -387,9 +389,9 @@ impl Session {
                 Ok(entered) => return Ok(entered),
                 Err(e) => e,
             };
-            match self.store.task(&id).await {
+            match self.stores.store.task(&id).await {
                 // Another process of this session was faster with the number; each time somebody had a task, so this ends.
-                Ok(row) if row.owner != self.owner => self.count_from([&row].into_iter()),
+                Ok(row) if row.owner != self.stores.owner => self.count_from([&row].into_iter()),
                 Ok(_) => return Err(e),
                 Err(_) => {
                     self.numbers.give_back(number);
@@ -409,13 +411,13 @@ impl Session {
         if let Some(place) = &place {
             Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
         }
-        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
+        let stop = if start.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = Arc::new(LiveTask::new(id, start, stop, StartMode::Afresh));
         task.works_in(place);
         match self.bring_in(family, &task).await {
             Ok(entered) => Ok((task, entered)),
             Err(e) => {
-                if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
+                if let (Some(_), Some(worktrees)) = (task.place.get(), &self.place.worktrees) {
                     let _ = worktrees.discard(&task.id).await;
                 }
                 Err(e)
@@ -436,8 +438,9 @@ impl Session {
         if taken <= TREE_RUNNING_MAX || family.parent.grant.depth_max() <= 1 {
             return Ok(());
         }
-        let text = fixed!("tree-running-limit", running_max = TREE_RUNNING_MAX);
-        Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint(fixed!("tree-running-limit-hint")))
+        let text = format!("{TREE_RUNNING_MAX} tasks are running in this session, which is the most");
+        Err(Error::new(ErrorCode::MaxTasksExceeded, text)
+            .hint("do the task yourself, or wait until some of them have ended".to_owned()))
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
@@ -449,15 +452,22 @@ impl Session {
             self.perform(family, moves).await;
             return Err(e);
         }
-        let (parent, owner) = (Some(family.parent.id.clone()), self.owner.clone());
+        let (parent, owner) = (Some(family.parent.id.clone()), self.stores.owner.clone());
         let id = task.id.clone();
         let mut beginning = (admission == Admission::Start).then(|| PreparedRun::of(&ports, &task.start));
         let records = match &mut beginning {
             Some(beginning) => beginning.written(&ports, &task.start),
-            None => vec![Record::Started(task.start.clone())],
+            None => driver::queued(&task.start),
         };
-        match driver::create(&*self.store, &self.holders, id, parent, owner, &task.start, records).await {
-            Ok(()) => Ok(EnteredTask { ports, admission, beginning }),
+        task.records.store(records.len() as u64, Ordering::Relaxed);
+        let events = first_events(&id, &records);
+        match driver::create(&*self.stores.store, &self.holders, id, parent, owner, &task.start, records)
+            .await
+        {
+            Ok(()) => {
+                driver::tell_created(&ports, &task.id, &task.start, &events);
+                Ok(EnteredTask { ports, admission, beginning })
+            }
             Err(e) => {
                 let moves = family.forget(task, now_ms());
                 self.perform(family, moves).await;
@@ -469,7 +479,7 @@ impl Session {
     /// The worktree of a task that works apart from others: made now, or the one it has.
     async fn place_of(&self, id: &TaskId, start: &TaskStart) -> Result<Option<TaskWorktree>> {
         let Some(origin) = &start.apart_from else { return Ok(None) };
-        match &self.worktrees {
+        match &self.place.worktrees {
             Some(worktrees) => worktrees.open(id, origin).await.map(Some),
             None => Err(Error::new(ErrorCode::IsolationUnavailable, localized!("no-worktrees"))
                 .hint(localized!("no-worktrees-hint"))),
@@ -485,7 +495,7 @@ impl Session {
         }
         check_size(&request.task, request.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
         if parent.grant.depth() == 0 {
-            let text = fixed!("delegation-too-deep", depth_max = parent.grant.depth_max());
+            let text = parent.grant.too_deep();
             return Err(
                 Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint"))
             );
@@ -546,7 +556,12 @@ impl Session {
     }
 
     /// The agent that this parent would get for a definition, and what it could do.
-    fn fit(&self, parent: &ParentTask, definition: &Definition, turns_usual: u32) -> Result<FittedAgent> {
+    pub(crate) fn fit(
+        &self,
+        parent: &ParentTask,
+        definition: &Definition,
+        turns_usual: u32,
+    ) -> Result<FittedAgent> {
         let tools: Vec<&str> = self.children_tools.names().collect();
         // What a definition leaves open. The rest of its agent is nobody else's.
         let Agent { name, model, fallback_models, default_model, settings, limits, .. } = &parent.agent;
@@ -557,7 +572,7 @@ impl Session {
             default_model: default_model.clone(),
             ..Agent::new(name.clone(), model.as_str(), "")
         };
-        let (agent, mut notes) = resolve(definition, &base, &*self.models, &tools)?;
+        let (agent, mut notes) = resolve(definition, &base, &*self.stores.models, &tools)?;
         let mut grant = parent.grant.narrow(&agent.rights);
         // An agent delegates only if its own definition says so: inheriting every tool is not enough.
         if !agent.rights.lists(DELEGATION) {
@@ -576,31 +591,34 @@ impl Session {
         // Boxed, because a spawned future is moved several times and these are large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
-            let (owner, above) = (session.owner.clone(), family.clone());
-            let (claiming, claimed) = (session.clone(), task.clone());
+            let (epoch, above) = (task.epoch.load(Ordering::Relaxed), family.clone());
+            let next = task.records.load(Ordering::Relaxed);
             let ended = PanicGuard(Box::pin(async move {
                 match course {
                     DriveMode::Created(beginning) => {
                         let beginning =
                             beginning.map_or_else(|| PreparedRun::of(&ports, &start), |beginning| *beginning);
-                        driver::run_created(&ports, id, start, beginning).await
+                        driver::run_created(&ports, id, start, beginning, next).await
                     }
                     DriveMode::Again => {
-                        claiming.claim(&claimed).await?;
                         let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
-                        Box::pin(driver::resume(&ports, id, &owner, onward, &above.parent.grant)).await
+                        let allowed = &above.parent.grant;
+                        Box::pin(driver::resume_claimed(&ports, id, epoch, onward, allowed)).await
                     }
                 }
             }))
             .await;
-            if task.start.detached && matches!(&ended, Ok(Err(e)) if e.code() == ErrorCode::OwnerLost) {
+            if matches!(&ended, Ok(Err(e)) if e.code() == ErrorCode::OwnerLost) {
                 // Another process has it now; its end is heard of from there.
                 return session.follow(&family, &task);
             }
             let done = outcome_of(ended);
             if let Some(own) = session.known_family(&task.id) {
                 Box::pin(session.end_children(&own)).await;
-                session.families().remove(&task.id);
+                // What was detached from it is still at work.
+                if own.running().is_empty() {
+                    session.families().remove(&task.id);
+                }
             }
             let turns = done.as_ref().map_or(0, |outcome| outcome.turns);
             let moves = family.ended(&task, done, turns, now_ms());
@@ -658,9 +676,13 @@ impl Session {
                     Err(_) if task.is_done() => return,
                     Err(e) if e.code() == ErrorCode::LeaseConflict => {
                         if !std::mem::replace(&mut is_told, true) {
-                            let note =
-                                fixed!("lease-waits", holders = e.advice().cloned().unwrap_or_default());
-                            session.observers.event(&task.id, &Event::Noted { note });
+                            let note = format!(
+                                "waits until its write paths are free: {}",
+                                e.advice().unwrap_or_default().english()
+                            );
+                            // If it cannot be written, neither can the lease.
+                            let noted = Record::Observed { event: Event::Noted { note } };
+                            let _ = session.write_unstarted(&task, vec![noted]).await;
                         }
                         tokio::time::sleep(LOOK).await;
                     }
@@ -675,16 +697,16 @@ impl Session {
 
     async fn lease_now(&self, task: &LiveTask) -> Result<()> {
         let Some(places) = places_of(&task.start)? else { return Ok(()) };
-        let request = self.holders.request(&*self.store, &task.id, places).await?;
-        self.store.lease(&task.id, task.epoch.load(Ordering::Relaxed), request).await.map(drop)
+        let request = self.holders.request(&*self.stores.store, &task.id, places).await?;
+        self.stores.store.lease(&task.id, task.epoch.load(Ordering::Relaxed), request).await.map(drop)
     }
 
     async fn fail_dependant(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
         // What it waited for was stopped with the orchestrator, and so is this one.
         let outcome = match family.parent.stop.is_requested() {
-            true => Outcome::unstarted(StopReason::Cancelled, fixed!("orchestrator-ended")),
+            true => Outcome::unstarted(StopReason::Cancelled, "its orchestrator ended".to_owned()),
             false => {
-                Outcome::unstarted(StopReason::DependencyFailed, fixed!("dependency-failed", because_of))
+                Outcome::unstarted(StopReason::DependencyFailed, format!("{because_of} did not complete"))
             }
         };
         self.end_unstarted(family, task, outcome).await;
@@ -697,12 +719,29 @@ impl Session {
         let cancelled = with_parent.then_some(Record::Cancelled { elapsed_ms: 0, with_parent });
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
         let ending: Vec<Record> = cancelled.into_iter().chain([finished]).collect();
-        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), &ending).await;
+        let written = self.write_unstarted(task, ending).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.english());
-        let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);
-        self.observers.event(&task.id, &Event::Finished { status, stop, turns: 0, tool_calls: 0, usage });
         let moves = family.ended(task, done, 0, now_ms());
         Box::pin(self.perform(family, moves)).await;
+    }
+
+    /// Writes records of a task that has not begun, and tells their events.
+    async fn write_unstarted(&self, task: &Arc<LiveTask>, records: Vec<Record>) -> Result<()> {
+        let (epoch, next) = (task.epoch.load(Ordering::Relaxed), task.records.load(Ordering::Relaxed));
+        task.records.fetch_add(records.len() as u64, Ordering::Relaxed);
+        let observers = self.watchers.observers.with(task.clone());
+        let journal = TaskJournal::new(self.stores.store.clone(), observers, task.id.clone(), epoch, next);
+        let events: Vec<_> = records.into_iter().map(|record| journal.hold(record)).collect();
+        journal.commit().await?;
+        events.into_iter().for_each(|entry| journal.tell(entry));
+        Ok(())
+    }
+
+    /// Ends the children of a run that has ended. Those of a run that another process took over belong to that process.
+    async fn end_with(&self, outcome: &Result<Arc<Outcome>>, family: &Arc<ChildTasks>) {
+        if !matches!(outcome, Err(e) if e.code() == ErrorCode::OwnerLost) {
+            self.end_children(family).await;
+        }
     }
 
     /// Children do not outlive the run that could have collected them, unless they are detached. Each is told, waited
@@ -710,11 +749,6 @@ impl Session {
     async fn end_children(&self, family: &Arc<ChildTasks>) {
         let running: Vec<Arc<LiveTask>> =
             family.running().into_iter().filter(|task| !task.start.detached).collect();
-        for task in &running {
-            let id = task.id.short();
-            let note = fixed!("child-cancelled", id);
-            self.observers.event(&family.parent.id, &Event::Noted { note });
-        }
         // First, so that each of them writes down that it was stopped from above.
         family.parent.stop.now.cancel();
         self.end_these(family, &running).await;
@@ -729,7 +763,7 @@ impl Session {
         let all_done = async {
             for task in running {
                 // One that ended meanwhile needs nothing more.
-                let _ = self.cancel(family, task.id.short(), &fixed!("orchestrator-ended")).await;
+                let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
             }
             for task in running {
                 task.done().await;
@@ -773,12 +807,13 @@ impl Session {
             workspace: task.start.workspace.clone(),
             place: task.place.get().cloned().or_else(|| self.place_above(&task.id)),
             budget: task.budget().ok_or_else(nobody)?,
+            inbox: task.inbox.clone(),
             own: task.stop.clone(),
             stop: task.stop.child(),
             outside: false,
             writing_advice: None,
         };
-        let family = Arc::new(ChildTasks::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         let family = self.families().entry(task.id.clone()).or_insert(family).clone();
         task.inbox.hear_of(Arc::downgrade(&family) as _);
         Ok(family)
@@ -808,12 +843,13 @@ impl Session {
             workspace: start.workspace.clone(),
             place: None,
             budget: ports.budget.clone(),
+            inbox: ports.inbox.clone(),
             own: ports.stop.clone(),
             stop: ports.stop.child(),
             outside: false,
             writing_advice: None,
         };
-        let family = Arc::new(ChildTasks::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         ports.inbox.hear_of(Arc::downgrade(&family) as _);
         self.families().insert(id.clone(), family.clone());
         family
@@ -832,7 +868,7 @@ impl Session {
     fn root_ports(&self, start: &TaskStart) -> Result<DriverPorts> {
         let budget = self.account(&self.budget, BudgetCaps::default())?;
         // Of its own: what is detached from it goes on when somebody cancels it.
-        let (stop, observers) = (self.stop.child(), self.observers.clone());
+        let (stop, observers) = (self.watchers.stop.child(), self.watchers.observers.clone());
         self.ports(
             &start.agent,
             BudgetCaps::default(),
@@ -850,7 +886,7 @@ impl Session {
             None => self.account(&parent.budget, task.start.caps)?,
         };
         task.pays_from(budget.clone());
-        let (stop, observers) = (task.stop.clone(), self.observers.with(task.clone()));
+        let (stop, observers) = (task.stop.clone(), self.watchers.observers.with(task.clone()));
         let mut ports = self.ports(
             &task.start.agent,
             task.start.caps,
@@ -870,7 +906,10 @@ impl Session {
     fn account(&self, parent: &TaskAccount, caps: BudgetCaps) -> Result<Arc<TaskAccount>> {
         let account = parent.child(caps);
         account.map(Arc::new).map_err(|shortfall| {
-            Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()).hint(fixed!("reservation-hint"))
+            Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()).hint(
+                "ask for less, or wait until running tasks have ended and given back what they reserved"
+                    .to_owned(),
+            )
         })
     }
 
@@ -885,19 +924,18 @@ impl Session {
         observers: Observers,
         inbox: TaskInbox,
     ) -> Result<DriverPorts> {
-        let model = self.models.open(agent)?;
-        if self.caps.cost_micros.or(caps.cost_micros).is_some()
+        let model = self.stores.models.open(agent)?;
+        if self.policy.caps.cost_micros.or(caps.cost_micros).is_some()
             && let Some(unpriced) = model.tariff.unpriced(&agent.model)
         {
-            let text = localized!("price-unknown", unpriced);
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("price-unknown-hint")));
+            return Err(crate::budget::unknown_price(unpriced));
         }
         let tools = match tools {
-            ToolSet::Own => self.tools.clone(),
+            ToolSet::Own => self.place.tools.clone(),
             ToolSet::OfChildren => self.children_tools.clone(),
         };
-        let (store, verifier) = (self.store.clone(), self.verifier.clone());
-        let (holders, worktrees) = (self.holders, self.worktrees.clone());
+        let (store, verifier) = (self.stores.store.clone(), self.place.verifier.clone());
+        let (holders, worktrees) = (self.holders, self.place.worktrees.clone());
         Ok(DriverPorts { model, tools, store, observers, budget, stop, inbox, verifier, holders, worktrees })
     }
 
@@ -918,6 +956,7 @@ struct EnteredTask {
 enum DriveMode {
     /// It was created by this process: right before, with its first request, or earlier.
     Created(Option<Box<PreparedRun>>),
+    /// An earlier process created it, and this one has claimed it.
     Again,
 }
 
@@ -930,11 +969,11 @@ impl From<StartMode> for DriveMode {
     }
 }
 
-struct FittedAgent {
-    agent: Agent,
-    grant: Grant,
+pub(crate) struct FittedAgent {
+    pub agent: Agent,
+    pub grant: Grant,
     /// Deviations from the definition.
-    notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 enum ToolSet {

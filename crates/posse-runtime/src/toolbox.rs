@@ -14,7 +14,7 @@ use posse_core::id::TaskId;
 use posse_core::redact::SecretRedactor;
 use posse_core::tool::{DELEGATION, ToolEffect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use serde_json::Value;
 
 use self::plain::PlainSchema;
@@ -158,6 +158,14 @@ impl Toolbox {
         Ok(proposal)
     }
 
+    /// Returns how arguments violate the schema of a tool; `None` if they fit.
+    pub(crate) fn misfit(&self, name: &str, arguments: &Value) -> Option<String> {
+        match self.find(name) {
+            Some(entry) => entry.violations(arguments),
+            None => Some(localized!("tool-not-there", unknown = name).english().to_owned()),
+        }
+    }
+
     /// Checks if a call of this tool hands a task to an agent and waits for it.
     pub(crate) fn delegates(&self, name: &str) -> bool {
         self.find(name).is_some_and(|entry| entry.tool.delegates())
@@ -183,8 +191,8 @@ impl Toolbox {
     pub fn offered(&self, grant: &Grant) -> Vec<ToolSpec> {
         let grant = self.shown.as_deref().unwrap_or(grant);
         let granted = grant.tools().filter_map(|name| self.entries.get(name)).flatten();
-        let specs = granted.map(|entry| entry.tool.spec());
-        specs.filter(|spec| grant.offers(&canonical(&spec.name), spec.effect)).cloned().collect()
+        let offers = |spec: &ToolSpec| grant.offers(&canonical(&spec.name), spec.effect);
+        granted.filter(|entry| offers(entry.tool.spec())).map(|entry| entry.tool.spec_for(grant)).collect()
     }
 
     pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> ToolAnswer {
@@ -196,7 +204,10 @@ impl Toolbox {
         }
         match PanicGuard(entry.tool.call(input)).await {
             Ok(output) => ToolAnswer::Ran(self.without_keys(output)),
-            Err(panic) => ToolAnswer::Ran(ToolOutput::cut_off(fixed!("tool-crashed", name, panic))),
+            Err(panic) => ToolAnswer::Ran(ToolOutput::cut_off(format!(
+                "internal_error: the tool `{name}` crashed ({panic}). This is a bug of the tool, not \
+                 of your call"
+            ))),
         }
     }
 
@@ -237,19 +248,22 @@ impl ToolEntry {
         if plain.as_ref().is_some_and(|plain| plain.surely_fits(arguments)) {
             return None;
         }
-        let arguments: Value = match serde_json::from_str(arguments) {
-            Ok(arguments) => arguments,
-            Err(e) => return Some(e.to_string()),
-        };
+        match serde_json::from_str(arguments) {
+            Ok(arguments) => self.violations(&arguments),
+            Err(e) => Some(e.to_string()),
+        }
+    }
+
+    fn violations(&self, arguments: &Value) -> Option<String> {
         let schema = self.schema.get_or_init(|| OutputSchema::parse(&self.tool.spec().input_schema).ok());
         let Some(schema) = schema else {
-            return Some(fixed!("tool-schema-broken"));
+            return Some("the tool's own schema is broken; it cannot be called".to_owned());
         };
-        let errors = schema.errors(&arguments, "arguments");
+        let errors = schema.errors(arguments, "arguments");
         if errors.is_empty() {
             return None;
         }
-        let mut text = fixed!("arguments-misfit");
+        let mut text = "the arguments do not fit the tool's schema, nothing was run:".to_owned();
         for error in errors {
             let _ = write!(text, "\n- {error}");
         }

@@ -111,7 +111,7 @@ fn number(id: &str) -> i64 {
 }
 
 pub(crate) fn find(connection: &Connection, path: &Path, id: &str) -> Result<ParkedCall> {
-    let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
+    let failed = |e| Error::from(fault::from_sqlite(path, e));
     let held: Option<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")
         .and_then(|mut statement| statement.query_row([number(id)], |row| row.get(0)).optional())
@@ -141,6 +141,6 @@ pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) 
         .and_then(|mut statement| {
             statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect()
         })
-        .map_err(|e| Error::from(fault::from_sqlite(path, connection, e)))?;
+        .map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
     held.iter().map(|held| ParkedCall::decode(held)).collect()
 }

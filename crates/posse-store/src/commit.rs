@@ -11,7 +11,9 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::WritePaths;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask, ResultDelivery};
+use posse_runtime::ports::{
+    ChangeRequest, LeaseRequest, MessageReceipt, NewTask, ResultDelivery, TaskQuestion,
+};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::approvals::{self, ApprovalAct};
@@ -19,6 +21,7 @@ use crate::context::{self, SessionChange};
 use crate::fault::{self, StoreFault};
 use crate::journal::{self, EncodedRecords, JournalStatements, SequenceCache};
 use crate::leases;
+use crate::messages::{self, MessageAct};
 use crate::open::retry_busy;
 use crate::signed;
 
@@ -38,6 +41,9 @@ pub(crate) enum JobResult {
     Session,
     Delivery(ResultDelivery),
     Approval(Option<Box<ParkedCall>>),
+    Receipt(MessageReceipt),
+    Question(TaskQuestion),
+    Answered(Option<TaskQuestion>),
 }
 
 /// A write job with its records encoded.
@@ -89,6 +95,7 @@ pub(crate) enum WriteJob {
     },
     Change(Box<ChangeRequest>),
     Approval(ApprovalAct),
+    Message(MessageAct),
     Session {
         session: String,
         change: SessionChange,
@@ -188,7 +195,7 @@ impl GroupCommitter {
     fn write_together(&mut self, group: &[WriteJob], now: i64) -> Result<Vec<JobResult>, StoreFault> {
         let Self { connection, path, known, .. } = self;
         let statements = JournalStatements::new(connection);
-        let failed = |e| Err(fault::from_sqlite(path, connection, e));
+        let failed = |e| Err(fault::from_sqlite(path, e));
         group.iter().map(|job| write(&statements, known, job, now).unwrap_or_else(failed)).collect()
     }
 
@@ -212,7 +219,7 @@ impl GroupCommitter {
     }
 
     fn failed(&self, error: rusqlite::Error) -> StoreFault {
-        fault::from_sqlite(&self.path, &self.connection, error)
+        fault::from_sqlite(&self.path, error)
     }
 }
 
@@ -257,6 +264,7 @@ fn write(
         WriteJob::Approval(act) => {
             Ok(approvals::write(connection, act)?.map(|parked| JobResult::Approval(parked.map(Box::new))))
         }
+        WriteJob::Message(act) => messages::write(connection, act),
         WriteJob::Session { session, change, now_ms } => {
             Ok(context::change_session(connection, session, change, *now_ms)?.map(|()| JobResult::Session))
         }
@@ -405,8 +413,8 @@ mod tests {
         let append = |records: &[Record]| WriteJob::append(TaskId::root("a"), 1, records);
         // Nothing was lost before it, so the row of the task is left alone.
         let reply = |input, output| match replied("", input, output) {
-            Record::Replied { reply, elapsed_ms } => {
-                Record::Replied { reply: Reply { lost: Usage::default(), ..reply }, elapsed_ms }
+            Record::Replied { turn, reply, elapsed_ms } => {
+                Record::Replied { turn, reply: Reply { lost: Usage::default(), ..reply }, elapsed_ms }
             }
             other => other,
         };

@@ -87,7 +87,7 @@ fn enter(connection: &Connection, session: &str, access: ContextAccess) -> Resul
 }
 
 pub(crate) fn state(connection: &Connection, path: &Path, session: &str) -> Result<Option<SessionState>> {
-    let found = find(connection, session).map_err(|e| fault::from_sqlite(path, connection, e))?;
+    let found = find(connection, session).map_err(|e| fault::from_sqlite(path, e))?;
     Ok(found.map(|(_, state)| state))
 }
 
@@ -480,7 +480,7 @@ pub(crate) fn read<T>(
     });
     answer.map_err(|refusal| match refusal {
         ContextRefusal::Rule(error) => error,
-        ContextRefusal::Sqlite(error) => fault::from_sqlite(path, connection, error).into(),
+        ContextRefusal::Sqlite(error) => fault::from_sqlite(path, error).into(),
     })
 }
 
@@ -569,7 +569,7 @@ pub(crate) fn sessions(
         .and_then(|mut statement| {
             statement.query_map(params![limit, signed(now_ms)], session_row)?.collect::<rusqlite::Result<_>>()
         });
-    rows.map_err(|e| fault::from_sqlite(path, connection, e).into())
+    rows.map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {

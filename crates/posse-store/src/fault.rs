@@ -1,12 +1,15 @@
 //! What SQLite and the file system say, in our words. One fault can be the answer to many waiting requests.
 
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode};
 use posse_messages::{LocalizedText, localized};
-use rusqlite::{Connection, ErrorCode as SqliteCode};
+use rusqlite::ErrorCode as SqliteCode;
 
 /// An error that can be given to several callers.
 #[derive(Debug, Clone)]
@@ -60,27 +63,14 @@ pub(crate) fn task_not_found(task: &TaskId) -> StoreFault {
     StoreFault::new(ErrorCode::TaskNotFound, localized!("store-no-task", task))
 }
 
-/// SQLite reports a write that a limit or a quota refused as a plain I/O error; the system's number tells them apart.
-pub(crate) fn from_sqlite(path: &Path, connection: &Connection, error: rusqlite::Error) -> StoreFault {
-    // SAFETY: the handle belongs to a connection that is borrowed for the whole call, and the function only reads it.
-    let number = unsafe { rusqlite::ffi::sqlite3_system_errno(connection.handle()) };
-    let system = (number != 0).then(|| io::Error::from_raw_os_error(number));
-    classify(path, error, system)
-}
-
-/// For errors of opening, when there is no connection to ask.
-pub(crate) fn from_opening(path: &Path, error: rusqlite::Error) -> StoreFault {
-    classify(path, error, None)
-}
-
-fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> StoreFault {
+pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> StoreFault {
     let shown = path.display();
     let Some(code) = error.sqlite_error_code() else {
         return StoreFault::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).cause(error);
     };
     match code {
         SqliteCode::DiskFull => disk_full(path).cause(error),
-        SqliteCode::SystemIoFailure if system.as_ref().is_some_and(is_full) => disk_full(path).cause(error),
+        SqliteCode::SystemIoFailure if is_out_of_space(path) => disk_full(path).cause(error),
         SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked => busy(path).cause(error),
         SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase => corrupt(path).cause(error),
         SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
@@ -118,6 +108,21 @@ fn disk_full(path: &Path) -> StoreFault {
 fn busy(path: &Path) -> StoreFault {
     StoreFault::new(ErrorCode::StoreBusy, localized!("store-busy", path = path.display()))
         .hint(localized!("store-busy-hint"))
+}
+
+/// SQLite reports a write that a limit or a quota refused as a plain I/O error. Writing one page to a file beside the store, where
+/// its largest file ends, tells them apart.
+fn is_out_of_space(path: &Path) -> bool {
+    const PAGE_BYTES: usize = 4_096;
+    let beside = |suffix: &str| {
+        PathBuf::from([path.as_os_str(), OsStr::new(suffix)].into_iter().collect::<OsString>())
+    };
+    let end_of = |suffix| fs::metadata(beside(suffix)).map_or(0, |about| about.len());
+    let probe = beside("-probe");
+    let written = File::create(&probe)
+        .and_then(|file| file.write_all_at(&[0; PAGE_BYTES], end_of("").max(end_of("-wal"))));
+    let _ = fs::remove_file(&probe);
+    written.is_err_and(|error| is_full(&error))
 }
 
 fn is_full(error: &io::Error) -> bool {

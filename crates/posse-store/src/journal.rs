@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::state::TaskState;
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result, text};
 use posse_messages::localized;
@@ -15,6 +16,7 @@ use crate::commit::JobResult;
 use crate::context;
 use crate::fault::{self, StoreFault};
 use crate::leases;
+use crate::messages;
 use crate::signed;
 
 /// Bytes of the task text that listings show.
@@ -31,9 +33,6 @@ const PLACES_MAX: usize = 4_096;
 
 /// Initial capacity of a row's payload, so that it does not grow in small steps.
 const PAYLOAD_BYTES: usize = 640;
-
-/// The status of a task that has not finished.
-pub(crate) const RUNNING: &str = "running";
 
 /// The number of a task at this epoch, what is counted of it, and the last position that is used up to its own end.
 pub(crate) const PLACE: &str =
@@ -60,8 +59,10 @@ pub(crate) struct EncodedRecords {
     /// They say something about the task that the columns of the journal do not have.
     change_row: bool,
     sums: RowSums,
+    /// Keys of messages that a run has read.
+    steered: Vec<String>,
     /// Said by the last record that says it.
-    pub status: Option<&'static str>,
+    pub state: Option<TaskState>,
 }
 
 /// Amounts that records add to the task's row.
@@ -141,11 +142,15 @@ impl EncodedRecords {
             records: records.len() as i64,
             change_row: false,
             sums: RowSums::default(),
-            status: None,
+            steered: Vec::new(),
+            state: None,
         };
         for record in records {
             entries.sums = entries.sums.plus(RowSums::of(&record.spent()));
-            entries.status = record.status().or(entries.status);
+            entries.state = record.state().or(entries.state);
+            if let Record::Steered { key, .. } = record {
+                entries.steered.push(key.clone());
+            }
             let model = match record {
                 Record::Replied { reply, .. } => {
                     entries.sums.turns += 1;
@@ -165,7 +170,7 @@ impl EncodedRecords {
                 row.add(record);
             }
         }
-        entries.change_row |= entries.status.is_some();
+        entries.change_row |= entries.state.is_some();
         entries
     }
 }
@@ -290,9 +295,18 @@ pub(crate) fn append(
         position += entry.records;
         insert(statements, position, entry, now)?;
     }
-    if entries.status.is_some_and(|status| status != RUNNING) && known.something_is_held(connection)? {
+    if entries.state.is_some_and(|state| !state.is_running()) && known.something_is_held(connection)? {
         statements.run(&statements.release, leases::RELEASE, [place.task])?;
         statements.run(&statements.end_commands, leases::END_COMMANDS, [place.task])?;
+    }
+    let ended = entries.state.is_some_and(|state| !state.is_running());
+    if (ended || !entries.steered.is_empty()) && known.message_is_queued(connection)? {
+        for key in &entries.steered {
+            connection.prepare_cached(messages::DELIVER)?.execute(params![place.task, key])?;
+        }
+        if ended {
+            connection.prepare_cached(messages::MISS)?.execute([place.task])?;
+        }
     }
     known.keep(task, epoch, JournalPosition { next: end, ..place });
     Ok(Ok(JobResult::Records))
@@ -309,6 +323,8 @@ pub(crate) struct SequenceCache {
     session: Option<String>,
     /// `false`: no task has a lease or runs a command.
     something_held: Option<bool>,
+    /// `false`: no message is queued.
+    message_queued: Option<bool>,
 }
 
 impl SequenceCache {
@@ -327,6 +343,16 @@ impl SequenceCache {
         self.places.clear();
         self.session = None;
         self.something_held = None;
+        self.message_queued = None;
+    }
+
+    fn message_is_queued(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
+        if let Some(queued) = self.message_queued {
+            return Ok(queued);
+        }
+        let queued = connection.prepare_cached(messages::ANY)?.query_row([], |row| row.get(0))?;
+        self.message_queued = Some(queued);
+        Ok(queued)
     }
 
     fn something_is_held(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
@@ -406,7 +432,7 @@ fn count(
             place.next + entries.records,
             sums.turns,
             now,
-            entries.status,
+            entries.state.map(TaskState::wire),
             sums.input_tokens,
             sums.output_tokens,
             sums.cost_micros,

@@ -110,7 +110,7 @@ pub(crate) fn commands(connection: &Connection, path: &Path) -> Result<Vec<Writi
         );
         connection.prepare_cached(&query)?.query_map([], command)?.collect()
     };
-    read().map_err(|e| fault::from_sqlite(path, connection, e).into())
+    read().map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
@@ -123,11 +123,11 @@ pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> rusq
 }
 
 pub(crate) fn list(connection: &Connection, path: &Path) -> Result<Vec<Lease>> {
-    all(connection).map_err(|e| fault::from_sqlite(path, connection, e).into())
+    all(connection).map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Result<WriteState> {
-    let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
+    let failed = |e| Error::from(fault::from_sqlite(path, e));
     // One instant: none of the three readings sees a write that another does not.
     let instant = connection.unchecked_transaction().map_err(failed)?;
     let found: Option<(u64, u64)> = instant

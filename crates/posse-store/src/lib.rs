@@ -3,16 +3,20 @@
 //! Owns the file, its schema and the one connection that writes to it. Knows neither models nor tools; of a record it
 //! reads only what listings show (status, turns, tokens) and keeps the rest as bytes.
 
+#![forbid(unsafe_code)]
+
 mod approvals;
 mod commit;
 mod context;
 mod fault;
 mod journal;
 mod leases;
+mod messages;
 mod open;
 mod reader;
 mod retention;
 mod schema;
+mod sweep;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -29,31 +33,36 @@ use posse_core::journal::Record;
 use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand};
 use posse_core::usage::SpendingTotal;
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, KeptAgent, LeaseRequest, NewTask,
-    ResultDelivery, SessionRow, Store, TaskQuery, TaskRow,
+    ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, JournalStore, KeptAgent,
+    LeaseRequest, LeaseStore, MessageReceipt, MessageStore, NewQuestion, NewTask, QuestionAnswer,
+    ResultDelivery, SessionRow, SteeringMessage, StoredRecord, TaskQuery, TaskQuestion, TaskRow,
 };
 
 use crate::approvals::ApprovalAct;
 use crate::commit::{JobResult, WriteJob};
 use crate::context::SessionChange;
+use crate::messages::MessageAct;
 use crate::reader::StoreReader;
 use crate::retention::Keeper;
 use crate::writer::StoreWriter;
 
 pub use crate::open::StoreHealth;
 pub use crate::retention::{RewriteConsent, SpaceReturn, StoreSize, TaskTree};
+pub use crate::sweep::{
+    DeletedTrees, KeepReason, RetentionCaps, RetentionSweep, SweepEvent, SweepMode, TaskFiles,
+};
 
 /// Timeouts of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct StoreSettings {
-    /// Time a write waits for other processes before it fails with `STORE_BUSY`. A transaction takes milliseconds,
-    /// so a lock held for this long belongs to a stopped or hung process.
+    /// Time a write waits for other processes before it fails with `STORE_BUSY`. A transaction takes milliseconds, on a
+    /// machine with ten runnable processes per core a second, so a lock held for this long belongs to a stopped or hung process.
     pub busy_max: Duration,
 }
 
 impl Default for StoreSettings {
     fn default() -> Self {
-        Self { busy_max: Duration::from_secs(15) }
+        Self { busy_max: Duration::from_secs(30) }
     }
 }
 
@@ -112,12 +121,6 @@ impl SqliteStore {
         self.reader.read(reader::count).await
     }
 
-    /// The records of a task from number `from` on, counted from 0.
-    pub async fn records_from(&self, task: &TaskId, from: u32) -> Result<Vec<Record>> {
-        let task = task.clone();
-        self.reader.read(move |connection, path| reader::records(connection, path, &task, from)).await
-    }
-
     /// Sums of each of these tasks with everything below it.
     pub async fn tree_totals(&self, tasks: Vec<TaskId>) -> Result<Vec<SpendingTotal>> {
         self.reader.read(move |connection, path| reader::tree_totals(connection, path, &tasks)).await
@@ -167,7 +170,7 @@ pub fn check(path: impl AsRef<Path>) -> Result<StoreHealth> {
     open::check(path.as_ref())
 }
 
-impl Store for SqliteStore {
+impl JournalStore for SqliteStore {
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>> {
         let answer = self.writer.write(WriteJob::create(task));
         Box::pin(async move { answer.wait().await.map(drop) })
@@ -209,6 +212,44 @@ impl Store for SqliteStore {
         Box::pin(self.reader.read(reader::cancel_requests))
     }
 
+    fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
+        let task = task.clone();
+        Box::pin(self.reader.read(move |connection, path| {
+            let records = reader::records(connection, path, &task, 0, usize::MAX)?;
+            Ok(records.into_iter().map(|stored| stored.record).collect())
+        }))
+    }
+
+    fn records_from<'a>(
+        &'a self,
+        task: &'a TaskId,
+        from: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredRecord>>> {
+        let task = task.clone();
+        Box::pin(
+            self.reader.read(move |connection, path| reader::records(connection, path, &task, from, limit)),
+        )
+    }
+
+    fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {
+        let task = task.clone();
+        Box::pin(self.reader.read(move |connection, path| reader::task(connection, path, &task)))
+    }
+
+    fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
+        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
+    }
+
+    fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
+        Box::pin(async move {
+            let mut totals = self.tree_totals(vec![task.clone()]).await?;
+            totals.pop().filter(|total| total.tasks > 0).ok_or_else(|| fault::task_not_found(task).into())
+        })
+    }
+}
+
+impl LeaseStore for SqliteStore {
     fn lease<'a>(
         &'a self,
         task: &'a TaskId,
@@ -269,27 +310,6 @@ impl Store for SqliteStore {
         let answer = self.writer.write(WriteJob::Beat { owner: owner.to_owned(), now_ms });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
-
-    fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
-        let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| reader::records(connection, path, &task, 0)))
-    }
-
-    fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {
-        let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| reader::task(connection, path, &task)))
-    }
-
-    fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
-        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
-    }
-
-    fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
-        Box::pin(async move {
-            let mut totals = self.tree_totals(vec![task.clone()]).await?;
-            totals.pop().filter(|total| total.tasks > 0).ok_or_else(|| fault::task_not_found(task).into())
-        })
-    }
 }
 
 impl ApprovalStore for SqliteStore {
@@ -324,6 +344,46 @@ impl ApprovalStore for SqliteStore {
 
     fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>> {
         Box::pin(self.reader.read(move |connection, path| approvals::list(connection, path, &query)))
+    }
+}
+
+impl MessageStore for SqliteStore {
+    fn send_message(&self, message: SteeringMessage) -> BoxFuture<'_, Result<MessageReceipt>> {
+        let answer = self.writer.write(WriteJob::Message(MessageAct::Send(message)));
+        Box::pin(async move {
+            match answer.wait().await? {
+                JobResult::Receipt(receipt) => Ok(receipt),
+                _ => unreachable!("a message has a receipt"),
+            }
+        })
+    }
+
+    fn queued_messages<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<SteeringMessage>>> {
+        let session = session.to_owned();
+        Box::pin(self.reader.read(move |connection, path| messages::queued(connection, path, &session)))
+    }
+
+    fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>> {
+        Box::pin(self.change_question(MessageAct::Ask(question)))
+    }
+
+    fn answer_question(&self, answer: QuestionAnswer) -> BoxFuture<'_, Result<Option<TaskQuestion>>> {
+        let answer = self.writer.write(WriteJob::Message(MessageAct::Answer(answer)));
+        Box::pin(async move {
+            match answer.wait().await? {
+                JobResult::Answered(question) => Ok(question),
+                _ => unreachable!("it answers a question"),
+            }
+        })
+    }
+
+    fn close_question<'a>(&'a self, task: &'a TaskId, id: u32) -> BoxFuture<'a, Result<TaskQuestion>> {
+        Box::pin(self.change_question(MessageAct::Close { task: task.clone(), id }))
+    }
+
+    fn question<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Option<TaskQuestion>>> {
+        let task = task.clone();
+        Box::pin(self.reader.read(move |connection, path| messages::newest(connection, path, &task)))
     }
 }
 
@@ -425,6 +485,13 @@ impl SqliteStore {
         match self.writer.write(WriteJob::Approval(act)).wait().await? {
             JobResult::Approval(Some(parked)) => Ok(*parked),
             _ => unreachable!("it writes an approval"),
+        }
+    }
+
+    async fn change_question(&self, act: MessageAct) -> Result<TaskQuestion> {
+        match self.writer.write(WriteJob::Message(act)).wait().await? {
+            JobResult::Question(question) => Ok(question),
+            _ => unreachable!("it writes a question"),
         }
     }
 

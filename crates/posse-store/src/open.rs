@@ -25,8 +25,8 @@ const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 /// commit, and pages read beside them should stay as well: many tasks that begin at once change dozens of pages.
 const CACHE_KIB: u32 = 256;
 
-/// Readers wait only for the short moments of opening and recovery.
-const READ_BUSY_MAX: Duration = Duration::from_secs(5);
+/// Readers wait only while another process opens or recovers the store, which takes seconds on a busy machine.
+const READ_BUSY_MAX: Duration = Duration::from_secs(15);
 
 /// Findings of an integrity check that are shown; the first ones say what kind of damage it is.
 const FINDINGS_MAX: u32 = 10;
@@ -89,7 +89,7 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Sto
              PRAGMA cache_size = -{CACHE_KIB};"
         ))
     })
-    .map_err(|e| fault::from_sqlite(path, &connection, e))?;
+    .map_err(|e| fault::from_sqlite(path, e))?;
     if connection.is_readonly("main").unwrap_or(true) {
         return Err(fault::unavailable(path));
     }
@@ -128,7 +128,7 @@ pub(crate) fn check(path: &Path) -> Result<StoreHealth> {
     } else {
         connection
             .query_row("SELECT count(*) FROM tasks", [], |row| row.get(0))
-            .map_err(|e| fault::from_sqlite(&path, &connection, e))?
+            .map_err(|e| fault::from_sqlite(&path, e))?
     };
     Ok(StoreHealth { schema, tasks: tasks.into(), bytes })
 }
@@ -139,7 +139,7 @@ pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<()> {
         .and_then(|mut statement| {
             statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
         })
-        .map_err(|e| fault::from_sqlite(path, connection, e))?;
+        .map_err(|e| fault::from_sqlite(path, e))?;
     if findings == ["ok"] {
         return Ok(());
     }
@@ -174,7 +174,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 fn open_file(path: &Path, mode: OpenFlags) -> Result<Connection, StoreFault> {
     // Each connection is used by one thread at a time, so SQLite need not lock it.
     let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    Connection::open_with_flags(path, flags).map_err(|e| fault::from_opening(path, e))
+    Connection::open_with_flags(path, flags).map_err(|e| fault::from_sqlite(path, e))
 }
 
 fn set(
@@ -182,5 +182,5 @@ fn set(
     path: &Path,
     change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), StoreFault> {
-    change(connection).map_err(|e| fault::from_sqlite(path, connection, e))
+    change(connection).map_err(|e| fault::from_sqlite(path, e))
 }

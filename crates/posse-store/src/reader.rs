@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::state::TaskState;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
-use posse_runtime::ports::{ResultDelivery, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::ports::{ResultDelivery, StoredRecord, TaskFilter, TaskQuery, TaskRow};
+use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{SpendingGroup, SpendingLine, fault, open};
@@ -62,8 +64,15 @@ impl StoreReader {
     }
 }
 
-pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId, from: u32) -> Result<Vec<Record>> {
-    let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
+/// Reads the records of a task from position `from` on, at most `limit`.
+pub(crate) fn records(
+    connection: &Connection,
+    path: &Path,
+    task: &TaskId,
+    from: u64,
+    limit: usize,
+) -> Result<Vec<StoredRecord>> {
+    let failed = |e| Error::from(fault::from_sqlite(path, e));
     let number: i64 = connection
         .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
         .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
@@ -71,21 +80,27 @@ pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId, from:
         .ok_or_else(|| fault::task_not_found(task))?;
     let mut statement = connection
         .prepare_cached(
-            "SELECT position & 4294967295, payload FROM journal
+            "SELECT position & 4294967295, at_ms, payload FROM journal
              WHERE position BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + 4294967295 ORDER BY position",
         )
         .map_err(failed)?;
+    // No task has a position beyond these bits.
+    let from = i64::try_from(from).unwrap_or(i64::MAX).min(1 << 32);
     let mut rows = statement.query(params![number, from]).map_err(failed)?;
     let mut records = Vec::new();
     while let Some(row) = rows.next().map_err(failed)? {
-        let last: i64 = row.get(0).map_err(failed)?;
-        let payload = row.get_ref(1).map_err(failed)?.as_blob().map_err(|e| failed(e.into()))?;
+        let (last, at_ms): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
+        let payload = row.get_ref(2).map_err(failed)?.as_blob().map_err(|e| failed(e.into()))?;
         let lines: Vec<&[u8]> = payload.split(|byte| *byte == b'\n').collect();
         // A row begins before what was asked for if only its end is.
         let first = last + 1 - lines.len() as i64;
-        let skipped = usize::try_from(i64::from(from) - first).unwrap_or(0);
-        for line in lines.into_iter().skip(skipped) {
-            records.push(Record::decode(line).map_err(|e| unreadable(task, last, path, e))?);
+        let wanted = (first..).zip(lines).filter(|(seq, _)| *seq >= from);
+        for (seq, line) in wanted {
+            if records.len() == limit {
+                return Ok(records);
+            }
+            let record = Record::decode(line).map_err(|e| unreadable(task, last, path, e))?;
+            records.push(StoredRecord { seq: seq.unsigned_abs(), at_ms: at_ms.unsigned_abs(), record });
         }
     }
     Ok(records)
@@ -95,7 +110,7 @@ pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Resul
     connection
         .prepare_cached(&format!("{ROWS} WHERE id = ?1 GROUP BY number"))
         .and_then(|mut statement| statement.query_row([task.as_str()], task_row).optional())
-        .map_err(|e| fault::from_sqlite(path, connection, e))?
+        .map_err(|e| fault::from_sqlite(path, e))?
         .ok_or_else(|| fault::task_not_found(task).into())
 }
 
@@ -113,18 +128,20 @@ pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> 
         }
     };
     // With the word in the text, the index of what is running can be used.
-    let status = match query.status.as_deref() {
+    let state = match query.state {
         None => "?2 IS NULL",
-        Some("running") => "status = 'running' AND ?2 = 'running'",
-        Some(_) => "status = ?2",
+        Some(TaskState::Running) => "status = 'running' AND ?2 = 'running'",
+        Some(TaskState::Ended(_)) => "status = ?2",
     };
-    let sql = format!("{ROWS} WHERE {which} AND {status} GROUP BY number ORDER BY number DESC LIMIT ?3");
+    let sql = format!("{ROWS} WHERE {which} AND {state} GROUP BY number ORDER BY number DESC LIMIT ?3");
     connection
         .prepare_cached(&sql)
         .and_then(|mut statement| {
-            statement.query_map(params![text, query.status, query.limit], task_row)?.collect()
+            statement
+                .query_map(params![text, query.state.map(TaskState::wire), query.limit], task_row)?
+                .collect()
         })
-        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+        .map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 /// Sums of a task and of everything below it. Real numbers saturate where integers would overflow. `CROSS JOIN` keeps the order:
@@ -148,7 +165,7 @@ pub(crate) fn tree_totals(
 ) -> Result<Vec<SpendingTotal>> {
     let total = |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], summed);
     let totals: rusqlite::Result<Vec<SpendingTotal>> = tasks.iter().map(total).collect();
-    totals.map_err(|e| fault::from_sqlite(path, connection, e).into())
+    totals.map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 /// Tasks, turns, tokens and prices in the columns 0 to 5.
@@ -197,13 +214,13 @@ pub(crate) fn spending(
             let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row)? });
             statement.query_map([since_ms], line)?.collect()
         })
-        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+        .map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 pub(crate) fn count(connection: &Connection, path: &Path) -> Result<u64> {
     connection
         .query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))
-        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+        .map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Vec<TaskId>> {
@@ -212,7 +229,7 @@ pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Ve
         .and_then(|mut statement| {
             statement.query_map([], |row| Ok(TaskId::from_store(row.get(0)?)))?.collect()
         })
-        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+        .map_err(|e| fault::from_sqlite(path, e).into())
 }
 
 fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
@@ -221,7 +238,7 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         parent: row.get::<_, Option<String>>(1)?.map(TaskId::from_store),
         agent: row.get(2)?,
         title: row.get(3)?,
-        status: row.get(4)?,
+        state: state(row, 4)?,
         owner: row.get(5)?,
         epoch: unsigned(row, 6)?,
         created_ms: unsigned(row, 7)?,
@@ -235,6 +252,11 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         unpriced_tokens: unsigned(row, 15)?,
         delivery: ResultDelivery::from_store(row.get_ref(16)?.as_str_or_null()?),
     })
+}
+
+fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskState> {
+    let text = row.get_ref(column)?.as_str()?;
+    TaskState::parse(text).ok_or_else(|| FromSqlError::Other(format!("no state `{text}`").into()).into())
 }
 
 /// Numbers are stored signed; the writer never stores a negative one.
@@ -254,20 +276,15 @@ mod tests {
     use std::time::Duration;
 
     use posse_runtime::ports::ApprovalQuery;
-    use rusqlite::ffi;
 
     use super::*;
     use crate::approvals;
 
-    /// Pages that a connection has read from the file so far.
-    fn pages_read(connection: &Connection) -> i32 {
-        let (mut pages, mut most) = (0, 0);
-        // SAFETY: the handle belongs to a connection that is borrowed for the whole call, and both numbers live longer.
-        unsafe {
-            let what = ffi::SQLITE_DBSTATUS_CACHE_MISS;
-            ffi::sqlite3_db_status(connection.handle(), what, &raw mut pages, &raw mut most, 0);
-        }
-        pages
+    /// Pages that this thread has read from files so far.
+    fn pages_read() -> u64 {
+        let told = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+        let bytes = told.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+        bytes.parse::<u64>().unwrap() / 4_096
     }
 
     #[test]
@@ -297,13 +314,14 @@ mod tests {
         };
         let listing = || {
             let connection = open::connect_reader(&path).unwrap();
+            let before = pages_read();
             let query = TaskQuery { limit: 20, ..TaskQuery::of(TaskFilter::All) };
             let rows = tasks(&connection, &path, &query).unwrap();
             assert_eq!(rows.len(), 20);
             let ids: Vec<TaskId> = rows.into_iter().map(|row| row.id).collect();
             assert!(approvals::list(&connection, &path, &ApprovalQuery::Open).unwrap().is_empty());
             assert!(tree_totals(&connection, &path, &ids).unwrap().iter().any(|total| total.tasks == 10));
-            pages_read(&connection)
+            pages_read() - before
         };
         fill(0, 100);
         let few = listing();

@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x506f_7373;
 /// `STEPS[n]` leads from version n to version n + 1.
 const STEPS: &[&str] = &[
     TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER, SPENDING,
-    RETENTION, DELIVERY,
+    RETENTION, DELIVERY, MESSAGES,
 ];
 
 const TASKS: &str = "
@@ -309,11 +309,40 @@ const DELIVERY: &str = "
     UPDATE tasks SET delivery = 'read' WHERE status != 'running';
 ";
 
+const MESSAGES: &str = "
+    -- Steering messages to running tasks. `turn` is the turn whose request had the message, 0 if the task ended first, NULL while it is
+    -- queued. `key` is the same for every attempt to send it.
+    CREATE TABLE messages (
+        number INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        text TEXT NOT NULL,
+        sent_ms INTEGER NOT NULL,
+        turn INTEGER,
+        UNIQUE (task, key)
+    ) STRICT;
+    CREATE INDEX messages_queued ON messages (number) WHERE turn IS NULL;
+    -- Questions of tasks to their parents. `place` counts those of a task, from 1; `options` is a list in JSON.
+    CREATE TABLE questions (
+        number INTEGER PRIMARY KEY,
+        task INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        options TEXT NOT NULL,
+        asked_ms INTEGER NOT NULL,
+        is_open INTEGER NOT NULL,
+        answer TEXT,
+        answered_by TEXT,
+        UNIQUE (task, key)
+    ) STRICT;
+";
+
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Reads the version and refuses what is not ours or from a later program. Changes nothing.
 pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, StoreFault> {
-    let failed = |e| fault::from_sqlite(path, connection, e);
+    let failed = |e| fault::from_sqlite(path, e);
     // One statement sees one state: another process may be making the tables at this moment.
     let (version, application, tables): (u32, i32, u32) = connection
         .query_row(
@@ -345,7 +374,7 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Store
 pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<(), StoreFault> {
     while version(connection, path)? < VERSION {
         if let Err(e) = step(connection, busy_max) {
-            return Err(fault::from_sqlite(path, connection, e));
+            return Err(fault::from_sqlite(path, e));
         }
     }
     Ok(())

@@ -3,11 +3,13 @@
 //!
 //! Text of people, models and tools stays out of logs unless requested, and out of spans always.
 
-mod facts;
+#![forbid(unsafe_code)]
+
 pub mod log;
 pub mod otlp;
 pub mod spans;
 pub mod transcript;
+pub mod wiring;
 
 /// Bounds a tool name as a model wrote it, which may be invented and of any length.
 fn tool_name(written: &str) -> String {

@@ -7,16 +7,16 @@ mod record;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use posse_core::approval::ApprovalVerdict;
-use posse_core::event::Event;
+use posse_core::ErrorCode;
+use posse_core::event::{Event, EventEntry};
 use posse_core::id::TaskId;
-use posse_core::message::{Block, ToolCall};
+use posse_core::message::Block;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{Delta, ObservedPayload, Observer};
+use posse_runtime::delegation::wire_status;
+use posse_runtime::ports::{DelegationFact, ObservedPayload, Observer};
 use serde_json::{Value, json};
 use tracing::Level;
 
-use crate::facts::{self, DelegationFact};
 use crate::tool_name;
 use record::LogRecord;
 
@@ -76,27 +76,12 @@ impl EventLog {
         LogRecord { turn: Some(turn), payload: Some(payload.to_string()), ..self.record(task, event) }
             .emit(Level::INFO);
     }
-
-    fn delegation(&self, caller: &TaskId, call: &ToolCall, done: DelegationFact) {
-        LogRecord {
-            task_id: done.task.as_ref().map(TaskId::as_str),
-            agent: done.agent,
-            caller_task_id: Some(caller.as_str()),
-            call: Some(call.key.to_string()),
-            action: Some(done.action),
-            status: done.status,
-            turns_used: done.turns_used,
-            error: done.error,
-            ..LogRecord::new(caller.session(), "subagent")
-        }
-        .emit(Level::INFO);
-    }
 }
 
 impl Observer for EventLog {
     // flat table
-    fn event(&self, task: &TaskId, event: &Event) {
-        if let Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
+    fn event(&self, EventEntry { task_id: task, event, .. }: &EventEntry) {
+        if let Event::Queued { agent } | Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
             self.know(task, agent);
         }
         // Event texts are reasons that may quote a model, a tool or a provider.
@@ -105,57 +90,58 @@ impl Observer for EventLog {
         };
         match event {
             Event::Started { model, .. } => {
-                LogRecord { model: Some(model), ..self.record(task, "started") }.emit(Level::INFO);
+                LogRecord { model: Some(model), ..self.record(task, event.kind()) }.emit(Level::INFO);
             }
-            Event::Resumed { .. } => self.record(task, "resumed").emit(Level::INFO),
+            Event::Queued { .. } | Event::Resumed { .. } => self.record(task, event.kind()).emit(Level::INFO),
             Event::TurnStarted { turn, .. } => {
-                LogRecord { turn: Some(*turn), ..self.record(task, "turn_started") }.emit(Level::DEBUG);
+                LogRecord { turn: Some(*turn), ..self.record(task, event.kind()) }.emit(Level::DEBUG);
             }
             Event::Replied { turn, model, usage, calls } => {
                 let record =
-                    LogRecord { turn: Some(*turn), model: Some(model), ..self.record(task, "replied") };
+                    LogRecord { turn: Some(*turn), model: Some(model), ..self.record(task, event.kind()) };
                 LogRecord { calls: Some(*calls), ..with_tokens(record, usage) }.emit(Level::INFO);
             }
             Event::Noted { note } => {
                 if let Some(note) = text(note) {
-                    LogRecord { payload: Some(note), ..self.record(task, "noted") }.emit(Level::INFO);
+                    LogRecord { payload: Some(note), ..self.record(task, event.kind()) }.emit(Level::INFO);
                 }
             }
+            Event::ModelRetry { why, wait_ms } => {
+                let record = LogRecord { wait_ms: Some(*wait_ms), ..self.record(task, event.kind()) };
+                LogRecord { payload: text(why), ..record }.emit(Level::WARN);
+            }
             Event::ModelFailed { kind, message } => {
-                let record = LogRecord { error: Some(kind.wire()), ..self.record(task, "model_failed") };
+                let record = LogRecord { error: Some(kind.wire()), ..self.record(task, event.kind()) };
                 LogRecord { payload: text(message), ..record }.emit(Level::WARN);
             }
             Event::ToolStarted { key, tool, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "tool_started") }
+                LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) }
                     .emit(Level::DEBUG);
             }
             Event::ToolRefused { key, tool, why } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "tool_refused") };
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
                 LogRecord { payload: text(why), ..record }.emit(Level::WARN);
             }
             Event::ApprovalRequested { key, tool, summary, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "approval_requested") };
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
                 LogRecord { payload: text(summary), ..record }.emit(Level::WARN);
             }
-            Event::ApprovalResolved { key, tool, verdict, .. } => {
+            Event::ApprovalResolved { key, tool, approved, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "approval_resolved") };
-                let status = match verdict {
-                    ApprovalVerdict::Approve => "approved",
-                    ApprovalVerdict::Deny => "denied",
-                };
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
+                let status = if *approved { "approved" } else { "denied" };
                 LogRecord { status: Some(status.to_owned()), ..record }.emit(Level::INFO);
             }
             Event::ToolFinished { key, tool, is_error, in_doubt, bytes, millis, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, "tool_finished") };
+                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
                 LogRecord {
                     is_error: Some(*is_error),
                     in_doubt: in_doubt.then_some(true),
@@ -166,17 +152,17 @@ impl Observer for EventLog {
                 .emit(Level::INFO);
             }
             Event::Elided { bytes, .. } => {
-                LogRecord { bytes: Some(*bytes), ..self.record(task, "elided") }.emit(Level::INFO);
+                LogRecord { bytes: Some(*bytes), ..self.record(task, event.kind()) }.emit(Level::INFO);
             }
             Event::Verifying { command } => {
-                LogRecord { payload: text(command), ..self.record(task, "verifying") }.emit(Level::DEBUG);
+                LogRecord { payload: text(command), ..self.record(task, event.kind()) }.emit(Level::DEBUG);
             }
             Event::Verified { command, passed, millis, .. } => {
-                let record = LogRecord { payload: text(command), ..self.record(task, "verified") };
+                let record = LogRecord { payload: text(command), ..self.record(task, event.kind()) };
                 LogRecord { is_error: Some(!passed), duration_ms: Some(*millis), ..record }.emit(Level::INFO);
             }
             Event::WrappingUp { reason } => {
-                LogRecord { reason: Some(reason.wire()), ..self.record(task, "wrapping_up") }
+                LogRecord { reason: Some(reason.wire()), ..self.record(task, event.kind()) }
                     .emit(Level::INFO);
             }
             Event::Finished { status, stop, turns, tool_calls, usage } => {
@@ -185,7 +171,7 @@ impl Observer for EventLog {
                     reason: Some(stop.wire()),
                     turns_used: Some(u64::from(*turns)),
                     tool_calls: Some(*tool_calls),
-                    ..self.record(task, "finished")
+                    ..self.record(task, event.kind())
                 };
                 with_tokens(record, usage).emit(Level::INFO);
                 self.agents().remove(task);
@@ -193,19 +179,22 @@ impl Observer for EventLog {
         }
     }
 
-    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
-        let Delta::Restarted { why, wait } = delta else { return };
-        let payload = (self.payloads == PayloadPolicy::InFull).then(|| json!({ "text": why }).to_string());
-        let wait_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        LogRecord { wait_ms, payload, ..self.record(task, "model_retry") }.emit(Level::WARN);
+    fn delegation(&self, caller: &TaskId, fact: &DelegationFact) {
+        LogRecord {
+            task_id: fact.task.as_ref().map(TaskId::as_str),
+            agent: fact.agent.as_ref().map(ToString::to_string),
+            caller_task_id: Some(caller.as_str()),
+            call: Some(fact.call.to_string()),
+            action: Some(fact.action),
+            status: fact.state.map(|state| wire_status(state).to_owned()),
+            turns_used: fact.turns.map(u64::from),
+            error: fact.error.map(ErrorCode::wire),
+            ..LogRecord::new(caller.session(), "subagent")
+        }
+        .emit(Level::INFO);
     }
 
     fn payload(&self, task: &TaskId, payload: ObservedPayload<'_>) {
-        if let ObservedPayload::Result { call, result } = payload
-            && let Some(done) = facts::delegation(task, call, result)
-        {
-            self.delegation(task, call, done);
-        }
         if self.payloads == PayloadPolicy::Never {
             return;
         }

@@ -7,13 +7,13 @@ pub mod conventions;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use posse_core::event::Event;
+use posse_core::event::{Event, EventEntry};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::OutcomeStatus;
+use posse_core::tool::{DELEGATION, canonical};
 use posse_core::usage::Usage;
-use posse_runtime::ports::{Delta, ObservedPayload, Observer};
+use posse_runtime::ports::{ObservedPayload, Observer};
 
-use crate::facts;
 use crate::tool_name;
 use conventions as is;
 
@@ -71,7 +71,7 @@ pub trait SpanSink: Send + Sync {
     fn take(&self, span: Span);
 }
 
-/// Maximum sessions and task links kept; beyond that new ones are not linked.
+/// Maximum sessions kept; beyond that those without a task are forgotten.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// An observer that turns events into spans.
@@ -84,10 +84,15 @@ pub struct SpanObserver {
 struct OpenSpans {
     traces: BTreeMap<String, SpanTrace>,
     tasks: BTreeMap<TaskId, TaskSpan>,
-    /// The call that spawned a task, as reported by the call's answer.
-    spawned_by: BTreeMap<TaskId, SpanId>,
-    /// Models of tasks about to start.
-    models: BTreeMap<TaskId, String>,
+    /// Tasks about to start.
+    announced: BTreeMap<TaskId, AnnouncedTask>,
+}
+
+/// Facts about a task that is about to start.
+struct AnnouncedTask {
+    model: String,
+    /// The call that spawned it.
+    spawned_by: Option<(TaskId, CallKey)>,
 }
 
 /// The trace of one request to a session.
@@ -103,18 +108,14 @@ struct TaskSpan {
     agent: String,
     model: Option<String>,
     chat: Option<ChatSpan>,
-    calls: BTreeMap<CallKey, CallSpan>,
+    calls: BTreeMap<CallKey, Span>,
+    /// Spans of the calls that may have spawned a task, also after their end.
+    delegations: BTreeMap<CallKey, SpanId>,
 }
 
 struct ChatSpan {
     span: Span,
     attempts: u64,
-}
-
-struct CallSpan {
-    span: Span,
-    /// The agent that the call delegates to.
-    delegate: Option<String>,
 }
 
 impl SpanObserver {
@@ -128,7 +129,7 @@ impl SpanObserver {
         let tasks = std::mem::take(&mut self.open().tasks);
         for mut task in tasks.into_values() {
             let chat = task.chat.take().map(|chat| chat.span);
-            let calls = std::mem::take(&mut task.calls).into_values().map(|call| call.span);
+            let calls = std::mem::take(&mut task.calls).into_values();
             for span in calls.chain(chat).chain([task.span]) {
                 self.sink.take(ended(Span { error: Some("interrupted".to_owned()), ..span }));
             }
@@ -141,38 +142,23 @@ impl SpanObserver {
 }
 
 impl Observer for SpanObserver {
-    fn event(&self, task: &TaskId, event: &Event) {
+    fn event(&self, EventEntry { task_id: task, event, .. }: &EventEntry) {
         let finished = self.open().event(task, event);
         if let Some(span) = finished {
             self.sink.take(ended(span));
         }
     }
 
-    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
-        if let Delta::Restarted { .. } = delta
-            && let Some(chat) = self.open().tasks.get_mut(task).and_then(|task| task.chat.as_mut())
-        {
-            chat.attempts += 1;
-        }
-    }
-
-    /// Extracts only which agent a call delegates to, and the model of a resumed task.
+    /// Extracts only names and keys: the tool of a call, the model of a task, and the call that spawned it.
     fn payload(&self, task: &TaskId, payload: ObservedPayload<'_>) {
         match payload {
-            ObservedPayload::Call(call) => {
-                let delegate = facts::delegate_of(call);
-                self.open().call(task, call.key, &call.name, delegate);
-            }
-            ObservedPayload::Result { call, result } => {
-                let Some(done) = facts::delegation(task, call, result) else { return };
-                if done.action == "spawn" && done.error.is_none() {
-                    self.open().link(task, call.key, done.task);
-                }
-            }
+            ObservedPayload::Call(call) => self.open().call(task, call.key, &call.name),
             ObservedPayload::Start(start) => {
-                self.open().models.insert(task.clone(), start.agent.model.clone());
+                let spawned_by = start.key.as_deref().and_then(CallKey::parse_idempotency_key);
+                let announced = AnnouncedTask { model: start.agent.model.clone(), spawned_by };
+                self.open().announced.insert(task.clone(), announced);
             }
-            ObservedPayload::Message(_) | ObservedPayload::Reply { .. } => {}
+            ObservedPayload::Message(_) | ObservedPayload::Reply { .. } | ObservedPayload::Result { .. } => {}
         }
     }
 }
@@ -202,6 +188,7 @@ impl OpenSpans {
                 span.attributes.extend(tokens(usage));
                 return Some(span);
             }
+            Event::ModelRetry { .. } => self.tasks.get_mut(id)?.chat.as_mut()?.attempts += 1,
             Event::ModelFailed { kind, .. } => {
                 let span = self.tasks.get_mut(id)?.answered()?;
                 return Some(Span { error: Some(kind.wire().to_owned()), ..span });
@@ -211,7 +198,7 @@ impl OpenSpans {
                 return Some(Span { error: Some("refused".to_owned()), ..span });
             }
             Event::ToolFinished { key, is_error, in_doubt, bytes, .. } => {
-                let mut span = self.tasks.get_mut(id)?.calls.remove(key)?.span;
+                let mut span = self.tasks.get_mut(id)?.calls.remove(key)?;
                 span.attributes.push((is::RESULT_BYTES, (*bytes).into()));
                 if *in_doubt {
                     span.attributes.push((is::IN_DOUBT, SpanValue::Flag(true)));
@@ -219,7 +206,8 @@ impl OpenSpans {
                 span.error = is_error.then(|| "tool_error".to_owned());
                 return Some(span);
             }
-            Event::ToolStarted { .. }
+            Event::Queued { .. }
+            | Event::ToolStarted { .. }
             | Event::ApprovalRequested { .. }
             | Event::ApprovalResolved { .. }
             | Event::Noted { .. }
@@ -232,8 +220,8 @@ impl OpenSpans {
     }
 
     fn begin(&mut self, id: &TaskId, agent: &str, model: Option<&str>) {
-        let announced = self.models.remove(id);
-        let model = model.or(announced.as_deref());
+        let announced = self.announced.remove(id);
+        let model = model.or(announced.as_ref().map(|task| task.model.as_str()));
         let trace = self.trace(id);
         let mut span =
             Span::begin(trace.id, None, format!("{} {agent}", is::INVOKE_AGENT), SpanKind::Internal);
@@ -252,10 +240,12 @@ impl OpenSpans {
         if is_root(id) {
             self.traces.insert(id.session().to_owned(), SpanTrace { root: Some(span.id), ..trace });
         } else {
-            span.parent = self.spawner(id, agent);
+            let spawned_by = announced.as_ref().and_then(|task| task.spawned_by.as_ref());
+            span.parent = spawned_by.and_then(|(task, call)| self.delegation(task, call)).or(trace.root);
         }
         let (agent, model) = (agent.to_owned(), model.map(str::to_owned));
-        self.tasks.insert(id.clone(), TaskSpan { span, agent, model, chat: None, calls: BTreeMap::new() });
+        let (calls, delegations) = Default::default();
+        self.tasks.insert(id.clone(), TaskSpan { span, agent, model, chat: None, calls, delegations });
     }
 
     /// Returns the task's trace. The root task starts a new one, unless its children started first.
@@ -271,46 +261,21 @@ impl OpenSpans {
     }
 
     fn end(&mut self, id: &TaskId) -> Option<Span> {
-        let TaskSpan { mut span, agent, .. } = self.tasks.remove(id)?;
-        if is_root(id) {
-            // No further tasks of this session can start.
-            self.spawned_by.retain(|spawned, _| spawned.session() != id.session());
-        } else {
-            // By now the answer of the spawning call has usually arrived.
-            span.parent = self.spawned_by.remove(id).or(span.parent).or_else(|| self.spawner(id, &agent));
-        }
-        Some(span)
+        self.tasks.remove(id).map(|task| task.span)
     }
 
-    /// Finds the parent of a delegated task: the call that spawned it, else a pending call to this agent (a
-    /// task may start before its call has an answer), else the root task.
-    fn spawner(&self, id: &TaskId, agent: &str) -> Option<SpanId> {
-        let of_session = self.tasks.iter().filter(|(task, _)| task.session() == id.session());
-        let mut calls = of_session.flat_map(|(_, task)| task.calls.values());
-        let about_to = calls.find(|call| call.delegate.as_deref() == Some(agent));
-        let root = || self.traces.get(id.session()).and_then(|trace| trace.root);
-        self.spawned_by.get(id).copied().or(about_to.map(|call| call.span.id)).or_else(root)
+    /// Returns the span of a call that may have spawned a task.
+    fn delegation(&self, caller: &TaskId, call: &CallKey) -> Option<SpanId> {
+        self.tasks.get(caller)?.delegations.get(call).copied()
     }
 
-    fn call(&mut self, id: &TaskId, key: CallKey, tool: &str, delegate: Option<String>) {
+    fn call(&mut self, id: &TaskId, key: CallKey, tool: &str) {
         let Some(task) = self.tasks.get_mut(id) else { return };
         let span = task.tool(id, key, tool);
-        task.calls.insert(key, CallSpan { span, delegate });
-    }
-
-    fn link(&mut self, caller: &TaskId, key: CallKey, spawned: Option<TaskId>) {
-        let call = self.tasks.get_mut(caller).and_then(|task| task.calls.get_mut(&key));
-        let (Some(call), Some(spawned)) = (call, spawned) else { return };
-        // Linked now, so it must not match the next task of the same agent.
-        call.delegate = None;
-        let by = call.span.id;
-        match self.tasks.get_mut(&spawned) {
-            Some(child) => child.span.parent = Some(by),
-            None if self.spawned_by.len() < REMEMBERED_MAX => {
-                self.spawned_by.insert(spawned, by);
-            }
-            None => {}
+        if canonical(tool) == DELEGATION {
+            task.delegations.insert(key, span.id);
         }
+        task.calls.insert(key, span);
     }
 }
 

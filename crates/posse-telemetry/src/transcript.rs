@@ -50,6 +50,7 @@ impl Transcript {
             | Record::Asked { .. }
             | Record::Intended { .. }
             | Record::Saved { .. }
+            | Record::Observed { .. }
             | Record::Verifying { .. } => None,
             Record::Checked { errors, elapsed_ms } => Some(json!({
                 "type": "event", "event": "checked", "errors": errors, "elapsed_ms": elapsed_ms,
@@ -57,12 +58,12 @@ impl Transcript {
             Record::Verified { evidence, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "verified", "evidence": evidence, "elapsed_ms": elapsed_ms,
             })),
-            Record::Replied { reply, elapsed_ms } => Some(assistant(run.turns(), reply, *elapsed_ms)),
-            Record::Resolved { key, approval, verdict, by, elapsed_ms } => Some(json!({
+            Record::Replied { reply, elapsed_ms, .. } => Some(assistant(run.turns(), reply, *elapsed_ms)),
+            Record::Resolved { key, approval, verdict, by, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "approval_resolved", "call": key.to_string(), "approval": approval,
                 "approved": *verdict == ApprovalVerdict::Approve, "by": by.to_string(), "elapsed_ms": elapsed_ms,
             })),
-            Record::Done { result, full_text, elapsed_ms } => {
+            Record::Done { result, full_text, elapsed_ms, .. } => {
                 Some(tool(result, full_text.as_deref(), *elapsed_ms))
             }
             Record::Unanswered { failure, elapsed_ms } => Some(json!({

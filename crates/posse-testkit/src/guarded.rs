@@ -1,4 +1,4 @@
-//! An MCP server on the loopback that wants to know who asks, and whoever grants that, in one. Its browser agrees to everything.
+//! Loopback MCP server with OAuth, plus its authorization server. Its browser agrees to everything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::server::{Answer, Recorded, Server};
 
-/// What tokens begin with, to look for.
+/// Prefix of tokens, to search for.
 pub const TOKEN: &str = "granted-token-";
 pub const REFRESH: &str = "refresh-token-";
 
@@ -19,9 +19,9 @@ pub struct Guarded {
 #[derive(Default)]
 struct State {
     origin: String,
-    /// What it answers for, if not its own address.
+    /// Resource that it claims, if not its own address.
     resource: Option<String>,
-    /// How long a token counts, as it says.
+    /// Lifetime of a token, as announced.
     life_s: u64,
     given: usize,
     /// Tokens that count, with their scopes.
@@ -29,7 +29,7 @@ struct State {
     refreshing: Vec<String>,
     /// The scopes of each code.
     codes: BTreeMap<String, String>,
-    /// What calls need.
+    /// Scope that calls need.
     call_scope: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Guarded {
         Self { server, state }
     }
 
-    /// Where the MCP server is.
+    /// Address of the MCP server.
     pub fn url(&self) -> String {
         format!("{}/mcp", self.server.url())
     }
@@ -51,12 +51,12 @@ impl Guarded {
         self.server.requests()
     }
 
-    /// How often this was asked for.
+    /// Number of requests for this.
     pub fn count(&self, path: &str) -> usize {
         self.requests().iter().filter(|request| request.path.split('?').next() == Some(path)).count()
     }
 
-    /// How long tokens count that are given from now on, as it says.
+    /// Sets the announced lifetime of tokens issued from now on.
     pub fn say_life(&self, seconds: u64) {
         held(&self.state).life_s = seconds;
     }
@@ -216,7 +216,7 @@ pub async fn browse(url: &str) -> Option<String> {
     Some(location.trim().to_owned())
 }
 
-/// What a browser sees there: the head of the answer, and its text.
+/// Fetches a page like a browser: head and text of the answer.
 pub async fn page(url: &str) -> Option<(String, String)> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let (host, path) = url.strip_prefix("http://")?.split_once('/')?;

@@ -25,7 +25,7 @@ pub struct Recorded {
     /// Names in lower case, in the order they came.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Which connection it came on, counted from 0: equal numbers mean the connection was kept.
+    /// Connection number, from 0: equal numbers mean a reused connection.
     pub connection: usize,
     /// When it had arrived whole, on tokio's clock.
     pub at: Instant,

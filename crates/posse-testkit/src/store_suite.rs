@@ -10,6 +10,7 @@ use posse_core::lease::WritePaths;
 use posse_core::message::Block;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use posse_core::state::TaskState;
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{LeaseRequest, NewTask, ResultDelivery, Store, TaskFilter, TaskQuery, TaskRow};
@@ -57,7 +58,7 @@ async fn a_new_task_is_listed_with_what_it_began_with(store: &dyn Store) {
         parent: Some(TaskId::root("s")),
         agent: "helper".to_owned(),
         title: "ä".repeat(100),
-        status: "running".to_owned(),
+        state: TaskState::Running,
         owner: "first".to_owned(),
         epoch: 1,
         created_ms: row.created_ms,
@@ -94,6 +95,16 @@ async fn records_come_back_equal_and_in_order(store: &dyn Store) {
         store.append(&id, 1, &group).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap(), expected, "what was acknowledged is seen");
     }
+    let created = store.task(&id).await.unwrap().created_ms;
+    for (from, limit) in [(0, 100), (1, 100), (2, 2), (2, 1), (4, 100), (5, 100), (u64::MAX, 1), (0, 0)] {
+        let stored = store.records_from(&id, from, limit).await.unwrap();
+        assert!(stored.iter().all(|stored| stored.at_ms >= created), "{stored:?}");
+        let places: Vec<_> = stored.into_iter().map(|stored| (stored.seq, stored.record)).collect();
+        let wanted = (0..).zip(expected.clone()).filter(|(seq, _)| *seq >= from).take(limit);
+        assert_eq!(places, wanted.collect::<Vec<_>>(), "{limit} from {from}");
+    }
+    let unknown = store.records_from(&TaskId::root("other"), 0, 1).await;
+    assert_eq!(unknown.map_err(|e| e.code()), Err(ErrorCode::TaskNotFound));
 }
 
 async fn appends_are_queued_at_once_and_a_dropped_future_takes_nothing_back(store: &dyn Store) {
@@ -119,7 +130,7 @@ async fn a_stale_epoch_writes_nothing(store: &dyn Store) {
     assert_code(store.append(&id, 4, &[asked(4)]).await, ErrorCode::OwnerLost);
     assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.owner.as_str(), row.epoch, row.status.as_str(), row.turns), ("third", 3, "running", 0));
+    assert_eq!((row.owner.as_str(), row.epoch, row.state.wire(), row.turns), ("third", 3, "running", 0));
 }
 
 async fn a_refused_request_does_not_harm_its_neighbours(store: &dyn Store) {
@@ -169,10 +180,10 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     let row = store.task(&id).await.unwrap();
     // Each reply also lost 1 and 1 in an attempt before it.
     assert_eq!((row.input_tokens, row.output_tokens, row.turns), (1_025, 105, 2));
-    assert_eq!(row.status, "running");
+    assert_eq!(row.state, TaskState::Running);
 
     store.append(&id, 1, &[finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
-    assert_eq!(store.task(&id).await.unwrap().status, "partial");
+    assert_eq!(store.task(&id).await.unwrap().state.wire(), "partial");
     let epoch = store.claim(&id, "second").await.unwrap();
     let resumed = Record::Resumed {
         epoch,
@@ -183,12 +194,12 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         elapsed_ms: 1,
     };
     store.append(&id, epoch, &[resumed]).await.unwrap();
-    assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
+    assert_eq!(store.task(&id).await.unwrap().state.wire(), "running", "a resumed task runs again");
     store.append(&id, epoch, &[asked(4), replied("c", 1, 1)]).await.unwrap();
     store.append(&id, epoch, &[finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
     assert_eq!(
-        (row.status.as_str(), row.turns, row.input_tokens),
+        (row.state.wire(), row.turns, row.input_tokens),
         ("completed", 3, 1_032),
         "with what was lost"
     );
@@ -206,7 +217,11 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         )
         .await
         .unwrap();
-    assert_eq!(store.task(&id).await.unwrap().status, "running", "a task that is talked to again runs again");
+    assert_eq!(
+        store.task(&id).await.unwrap().state.wire(),
+        "running",
+        "a task that is talked to again runs again"
+    );
 }
 
 async fn prices_are_summed_and_what_has_none_is_counted_apart(store: &dyn Store) {
@@ -269,9 +284,9 @@ async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
     }
     let (id, mut last_ms) = (TaskId::root("s"), 0);
     for turn in 1..=150 {
-        let Record::Replied { mut reply, elapsed_ms } = replied("next", 10, 3) else { unreachable!() };
+        let Record::Replied { mut reply, elapsed_ms, .. } = replied("next", 10, 3) else { unreachable!() };
         reply.lost = if turn % 40 == 0 { usage(1_000, 100) } else { Usage::default() };
-        let records = vec![Record::Replied { reply, elapsed_ms }, asked(turn + 1)];
+        let records = vec![Record::Replied { turn, reply, elapsed_ms }, asked(turn + 1)];
         store.append(&id, 1, &records).await.unwrap();
         let row = store.task(&id).await.unwrap();
         let (turns, lost) = (u64::from(turn), u64::from(turn / 40));
@@ -279,14 +294,14 @@ async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
             (row.turns, row.input_tokens, row.output_tokens),
             (turn, turns * 10 + lost * 1_000, turns * 3 + lost * 100)
         );
-        assert!(row.updated_ms >= last_ms && row.status == "running");
+        assert!(row.updated_ms >= last_ms && row.state.is_running());
         last_ms = row.updated_ms;
         let listed = store.tasks(2).await.unwrap();
         assert_eq!((listed[0].turns, &listed[1]), (0, &row), "a listing says the same");
     }
     store.append(&id, 1, &[finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 150, 4_500));
+    assert_eq!((row.state.wire(), row.turns, row.input_tokens), ("completed", 150, 4_500));
     assert_eq!(store.records(&id).await.unwrap().len(), 302);
 }
 
@@ -311,8 +326,8 @@ async fn queries_find_what_they_name(store: &dyn Store) {
         store.create(task).await.unwrap();
     }
     store.append(&TaskId::child("ab", 1), 1, &[finished(StopReason::Answered, "done")]).await.unwrap();
-    let find = async |of: TaskFilter, status: Option<&str>, limit: u32| {
-        let query = TaskQuery { of, status: status.map(str::to_owned), limit };
+    let find = async |of: TaskFilter, state: Option<&str>, limit: u32| {
+        let query = TaskQuery { of, state: state.and_then(TaskState::parse), limit };
         let rows = store.find_tasks(query).await.unwrap();
         rows.into_iter().map(|row| row.id.to_string()).collect::<Vec<_>>()
     };
@@ -597,7 +612,7 @@ pub fn started(task: &str) -> Record {
 }
 
 pub fn asked(turn: u32) -> Record {
-    Record::Asked { turn, estimate: 10, elapsed_ms: u64::from(turn) }
+    Record::Asked { turn, turns_max: 50, estimate: 10, elapsed_ms: u64::from(turn) }
 }
 
 /// A reply that also lost one token each way in an attempt before it.
@@ -610,15 +625,15 @@ pub fn replied(text: &str, input: u64, output: u64) -> Record {
         lost: usage(1, 1),
         notes: Vec::new(),
     };
-    Record::Replied { reply, elapsed_ms: 1 }
+    Record::Replied { turn: 1, reply, elapsed_ms: 1 }
 }
 
 /// A reply with this price, after which nothing was lost.
 pub fn priced(input: u64, cost_micros: Option<u64>) -> Record {
     match replied("", input, 1) {
-        Record::Replied { reply, elapsed_ms } => {
+        Record::Replied { turn, reply, elapsed_ms } => {
             let (usage, lost) = (reply.usage.costing(cost_micros), Usage::default());
-            Record::Replied { reply: Reply { usage, lost, ..reply }, elapsed_ms }
+            Record::Replied { turn, reply: Reply { usage, lost, ..reply }, elapsed_ms }
         }
         other => other,
     }

@@ -8,28 +8,32 @@ use serde_json::{Value, json};
 use crate::server::{Answer, Recorded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum LoopbackFormat {
     Anthropic,
     OpenAiChat,
     OpenAiResponses,
     Gemini,
 }
 
-impl Format {
-    pub const ALL: [Format; 4] =
-        [Format::Anthropic, Format::OpenAiChat, Format::OpenAiResponses, Format::Gemini];
+impl LoopbackFormat {
+    pub const ALL: [LoopbackFormat; 4] = [
+        LoopbackFormat::Anthropic,
+        LoopbackFormat::OpenAiChat,
+        LoopbackFormat::OpenAiResponses,
+        LoopbackFormat::Gemini,
+    ];
 
     /// The format of a request, by its path.
     pub fn of(request: &Recorded) -> Option<Self> {
         let path = request.path.split('?').next().unwrap_or_default();
         if path.ends_with("/messages") {
-            Some(Format::Anthropic)
+            Some(LoopbackFormat::Anthropic)
         } else if path.ends_with("/chat/completions") {
-            Some(Format::OpenAiChat)
+            Some(LoopbackFormat::OpenAiChat)
         } else if path.ends_with("/responses") {
-            Some(Format::OpenAiResponses)
+            Some(LoopbackFormat::OpenAiResponses)
         } else if path.ends_with(":generateContent") || path.ends_with(":streamGenerateContent") {
-            Some(Format::Gemini)
+            Some(LoopbackFormat::Gemini)
         } else {
             None
         }
@@ -81,38 +85,38 @@ impl Say {
 
     /// Says it in the format of the request, streamed if the request wants a stream.
     pub fn answer(&self, request: &Recorded) -> Answer {
-        let Some(format) = Format::of(request) else {
+        let Some(format) = LoopbackFormat::of(request) else {
             return Answer::new(404, "text/plain", "no such path");
         };
         let streamed = match format {
-            Format::Gemini => request.path.contains("stream"),
-            Format::Anthropic | Format::OpenAiChat | Format::OpenAiResponses => {
+            LoopbackFormat::Gemini => request.path.contains("stream"),
+            LoopbackFormat::Anthropic | LoopbackFormat::OpenAiChat | LoopbackFormat::OpenAiResponses => {
                 request.json()["stream"] == true
             }
         };
         if streamed { Answer::sse(self.sse(format)) } else { Answer::json(200, &self.json(format)) }
     }
 
-    pub fn json(&self, format: Format) -> Value {
+    pub fn json(&self, format: LoopbackFormat) -> Value {
         match format {
-            Format::Anthropic => self.anthropic(),
-            Format::OpenAiChat => self.chat(),
-            Format::OpenAiResponses => self.responses(),
-            Format::Gemini => self.gemini(),
+            LoopbackFormat::Anthropic => self.anthropic(),
+            LoopbackFormat::OpenAiChat => self.chat(),
+            LoopbackFormat::OpenAiResponses => self.responses(),
+            LoopbackFormat::Gemini => self.gemini(),
         }
     }
 
-    pub fn sse(&self, format: Format) -> Vec<u8> {
+    pub fn sse(&self, format: LoopbackFormat) -> Vec<u8> {
         self.events(format).concat()
     }
 
     /// The events of the stream one by one, so that a test can cut between them.
-    pub fn events(&self, format: Format) -> Vec<Vec<u8>> {
+    pub fn events(&self, format: LoopbackFormat) -> Vec<Vec<u8>> {
         match format {
-            Format::Anthropic => self.anthropic_events(),
-            Format::OpenAiChat => self.chat_events(),
-            Format::OpenAiResponses => self.responses_events(),
-            Format::Gemini => self.gemini_events(),
+            LoopbackFormat::Anthropic => self.anthropic_events(),
+            LoopbackFormat::OpenAiChat => self.chat_events(),
+            LoopbackFormat::OpenAiResponses => self.responses_events(),
+            LoopbackFormat::Gemini => self.gemini_events(),
         }
     }
 
@@ -375,16 +379,18 @@ fn pieces(text: &Value) -> impl Iterator<Item = String> {
     pieces.into_iter()
 }
 
-/// Which turn a request asks for, from 0: how many turns of the model its history has.
+/// Turn that a request asks for, from 0: the number of model turns in its history.
 pub fn turn(request: &Recorded) -> usize {
     let body = request.json();
     let count = |list: &str, test: &dyn Fn(&Value) -> bool| {
         body[list].as_array().map_or(0, |items| items.iter().filter(|item| test(item)).count())
     };
-    match Format::of(request) {
-        Some(Format::Anthropic | Format::OpenAiChat) => count("messages", &|m| m["role"] == "assistant"),
-        Some(Format::Gemini) => count("contents", &|m| m["role"] == "model"),
-        Some(Format::OpenAiResponses) => {
+    match LoopbackFormat::of(request) {
+        Some(LoopbackFormat::Anthropic | LoopbackFormat::OpenAiChat) => {
+            count("messages", &|m| m["role"] == "assistant")
+        }
+        Some(LoopbackFormat::Gemini) => count("contents", &|m| m["role"] == "model"),
+        Some(LoopbackFormat::OpenAiResponses) => {
             // A turn is an unbroken row of items the model made.
             let is_ours = |item: &Value| item["role"] == "user" || item["type"] == "function_call_output";
             let items = body["input"].as_array().cloned().unwrap_or_default();
@@ -400,20 +406,20 @@ pub fn results(request: &Recorded) -> Vec<String> {
     let body = request.json();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    match Format::of(request) {
-        Some(Format::Anthropic) => {
+    match LoopbackFormat::of(request) {
+        Some(LoopbackFormat::Anthropic) => {
             let blocks = list(&body["messages"]).into_iter().flat_map(|m| list(&m["content"]));
             blocks.filter(|b| b["type"] == "tool_result").map(|b| text(&b["content"])).collect()
         }
-        Some(Format::OpenAiChat) => {
+        Some(LoopbackFormat::OpenAiChat) => {
             let messages = list(&body["messages"]).into_iter();
             messages.filter(|m| m["role"] == "tool").map(|m| text(&m["content"])).collect()
         }
-        Some(Format::OpenAiResponses) => {
+        Some(LoopbackFormat::OpenAiResponses) => {
             let items = list(&body["input"]).into_iter();
             items.filter(|i| i["type"] == "function_call_output").map(|i| text(&i["output"])).collect()
         }
-        Some(Format::Gemini) => {
+        Some(LoopbackFormat::Gemini) => {
             let parts = list(&body["contents"]).into_iter().flat_map(|c| list(&c["parts"]));
             let responses = parts.filter_map(|p| p.get("functionResponse").cloned());
             responses

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput};
+use posse_sandbox::launch::{CommandEnvironment, ProcessLauncher};
+use posse_sandbox::supervisor::{ARGUMENT, Supervisor, WorkDirectory, supervise_main};
+use posse_sandbox::{Sandbox, SandboxSettings, SandboxWish};
 use posse_tools::bash::BashTool;
-use posse_tools::launch::{CommandEnvironment, ProcessLauncher};
-use posse_tools::sandbox::{Sandbox, SandboxSettings, SandboxWish};
-use posse_tools::supervisor::{ARGUMENT, Supervisor, WorkDirectory, supervise_main};
 use tokio_util::sync::CancellationToken;
 
 /// Odd, so that the median is one of the runs.

@@ -1,8 +1,6 @@
 //! Building an answer that stays within its bounds and says in exact numbers what it left out.
 
 use posse_core::text::visible;
-use posse_messages::fixed;
-
 /// Room reserved for the notes at the end of an answer.
 pub(crate) const NOTES_BYTES: usize = 512;
 
@@ -19,32 +17,15 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum CountNoun {
-    BinaryFile,
-    Byte,
-    Directory,
-    Entry,
-    File,
-    Line,
-    Match,
-    Place,
-    Skill,
-}
-
-/// `1 file`, `2 files`, `1,000 lines`.
-pub(crate) fn count(number: u64, noun: CountNoun) -> String {
-    let (n, shown) = (number, grouped(number));
+/// Formats a count with its noun: `1 file`, `2 matches`, `1,000 entries`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let shown = grouped(number);
     match noun {
-        CountNoun::BinaryFile => fixed!("count-binary-files", n, shown),
-        CountNoun::Byte => fixed!("count-bytes", n, shown),
-        CountNoun::Directory => fixed!("count-directories", n, shown),
-        CountNoun::Entry => fixed!("count-entries", n, shown),
-        CountNoun::File => fixed!("count-files", n, shown),
-        CountNoun::Line => fixed!("count-lines", n, shown),
-        CountNoun::Match => fixed!("count-matches", n, shown),
-        CountNoun::Place => fixed!("count-places", n, shown),
-        CountNoun::Skill => fixed!("count-skills", n, shown),
+        _ if number == 1 => format!("1 {noun}"),
+        "match" => format!("{shown} matches"),
+        "entry" => format!("{shown} entries"),
+        "directory" => format!("{shown} directories"),
+        _ => format!("{shown} {noun}s"),
     }
 }
 
@@ -138,10 +119,10 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(count(1, CountNoun::Match), "1 match");
-        assert_eq!(count(2, CountNoun::Match), "2 matches");
-        assert_eq!(count(2, CountNoun::Entry), "2 entries");
-        assert_eq!(count(1000, CountNoun::Line), "1,000 lines");
+        assert_eq!(count(1, "match"), "1 match");
+        assert_eq!(count(2, "match"), "2 matches");
+        assert_eq!(count(2, "entry"), "2 entries");
+        assert_eq!(count(1000, "line"), "1,000 lines");
     }
 
     #[test]

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, text};
-use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
+use posse_sandbox::confinement::ProcessConfinement;
+use posse_sandbox::launch::{NotRun, ProcessLauncher, protected_notes};
+use posse_sandbox::refusal::SandboxHint;
+use posse_sandbox::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
 use serde::Deserialize;
 
-use crate::confinement::ProcessConfinement;
-use crate::launch::{NotRun, ProcessLauncher, protected_notes};
 use crate::output;
-use crate::sandbox::refusal::SandboxHint;
-use crate::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
+use crate::touched::run_watched;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
@@ -64,7 +64,7 @@ impl BashTool {
     async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
         let arguments: BashArguments = match serde_json::from_str(input.arguments) {
             Ok(arguments) => arguments,
-            Err(error) => return ToolOutput::error(fixed!("bash-arguments-invalid", why = error)),
+            Err(error) => return ToolOutput::error(format!("the arguments are not valid: {error}")),
         };
         if let Some(problem) = problem(&arguments.command) {
             return ToolOutput::error(problem);
@@ -115,13 +115,18 @@ fn has_bash(launch: &ProcessLauncher) -> bool {
 
 fn problem(command: &str) -> Option<String> {
     if command.trim().is_empty() {
-        return Some(fixed!("command-empty"));
+        return Some("`command` is empty".to_owned());
     }
     if command.contains('\0') {
-        return Some(fixed!("command-with-nul"));
+        return Some("`command` contains a NUL character, which no program can be given".to_owned());
     }
     let length = command.len();
-    (length > COMMAND_MAX).then(|| fixed!("command-too-long", length, command_max = COMMAND_MAX))
+    (length > COMMAND_MAX).then(|| {
+        format!(
+            "`command` has {length} bytes, at most {COMMAND_MAX} are possible; write a script file and run \
+         that"
+        )
+    })
 }
 
 /// Runs a job and tells the model about it.
@@ -132,13 +137,13 @@ pub(crate) async fn run(
     context: &ToolContext,
 ) -> ToolOutput {
     if context.cancel.is_cancelled() {
-        return ToolOutput::error(fixed!("command-cancelled-before", what));
+        return ToolOutput::error(format!("cancelled before the {what} was started"));
     }
     let timeout = job.timeout;
     if timeout.is_zero() {
-        return ToolOutput::error(fixed!("command-without-time", what));
+        return ToolOutput::error(format!("no time is left: the {what} was not started"));
     }
-    let (ran, changed) = launch.run_watched(job, context).await;
+    let (ran, changed) = run_watched(launch, job, context).await;
     let output = match ran {
         Ok(ran) => describe(what, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max),
         Err(NotRun::Refused(refusal)) => return ToolOutput::error(refusal),
@@ -170,16 +175,16 @@ fn describe(
     let mut odd_bytes = out.odd_bytes;
     let mut parts: Vec<String> = ending.iter().cloned().collect();
     let is_empty = report.out.total == 0;
-    parts.push(if is_empty { fixed!("nothing-printed") } else { out.text.trim_end_matches('\n').to_owned() });
+    parts.push(if is_empty { "(no output)".to_owned() } else { out.text.trim_end_matches('\n').to_owned() });
     if shows_error {
         let err = output::render(&report.err, error_room);
         odd_bytes += err.odd_bytes;
-        parts.push(format!("{}\n{}", fixed!("standard-error"), err.text.trim_end_matches('\n')));
+        parts.push(format!("standard error:\n{}", err.text.trim_end_matches('\n')));
     } else if report.err.total > 0 {
-        parts.push(fixed!("standard-error-hidden", bytes = report.err.total));
+        parts.push(format!("[{} bytes on standard error are not shown]", report.err.total));
     }
     if odd_bytes > 0 {
-        parts.push(fixed!("odd-bytes", odd_bytes));
+        parts.push(format!("[{odd_bytes} bytes shown are not UTF-8; they stand as \\xNN]"));
     }
     parts.extend(leftovers(what, report));
     parts.extend(walled.and_then(|walled| walled.remark(report)));
@@ -194,29 +199,38 @@ pub(crate) fn ending(what: &str, report: &CommandReport, timeout: Duration) -> O
     match (report.stop, &report.end) {
         (Some(CommandStop::TimedOut), _) => {
             let ms = timeout.as_millis();
-            Some(fixed!("command-timed-out", what, ms))
+            Some(format!(
+                "timed out: the {what} and all it started were stopped after {ms} ms; output so far:"
+            ))
         }
-        (Some(CommandStop::Cancelled), _) => Some(fixed!("command-cancelled", what)),
-        (Some(CommandStop::Lost), _) => Some(fixed!("command-lease-lost")),
+        (Some(CommandStop::Cancelled), _) => {
+            Some(format!("cancelled: the {what} and all it started were stopped; output so far:"))
+        }
+        (Some(CommandStop::Lost), _) => Some(
+            "stopped: the task lost the right to write where it was writing, or its process was silent \
+             for too long. What it had begun may be there; read the files before repeating anything"
+                .to_owned(),
+        ),
         (None, CommandEnd::Exited { code: 0 }) => None,
-        (None, CommandEnd::Exited { code }) => Some(fixed!("command-exit-code", code)),
-        (None, CommandEnd::Signalled { signal }) => Some(fixed!("command-signalled", signal)),
+        (None, CommandEnd::Exited { code }) => Some(format!("exit code {code}")),
+        (None, CommandEnd::Signalled { signal }) => Some(format!("ended by signal {signal}")),
         (None, CommandEnd::NotStarted { errno }) => {
             let why = std::io::Error::from_raw_os_error(*errno);
-            Some(fixed!("command-not-started", what, why))
+            Some(format!("the {what} could not be started: {why}"))
         }
         (None, CommandEnd::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
-        (None, CommandEnd::Unknown) => Some(fixed!("command-ending-unknown", what)),
+        (None, CommandEnd::Unknown) => Some(format!("it is not known how the {what} ended")),
     }
 }
 
 pub(crate) fn leftovers(what: &str, report: &CommandReport) -> Vec<String> {
     let mut notes = Vec::new();
     if report.stopped > 0 && report.stop.is_none() {
-        notes.push(fixed!("background-stopped", n = report.stopped, what));
+        let were = if report.stopped == 1 { "process was" } else { "processes were" };
+        notes.push(format!("[{} background {were} stopped when the {what} ended]", report.stopped));
     }
     if report.survivors > 0 {
-        notes.push(fixed!("processes-survive", n = report.survivors));
+        notes.push(format!("[{} processes could not be stopped and may still run]", report.survivors));
     }
     notes.extend(protected_notes(report));
     notes

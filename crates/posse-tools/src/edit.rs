@@ -4,16 +4,15 @@
 use memchr::memmem;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
+use posse_sandbox::workspace::{WHOLE_BYTES_MAX, show};
 use rustix::fs::Stat;
 use serde::Deserialize;
 
-use crate::answer::{BoundedLines, CountNoun, count, decode};
+use crate::answer::{BoundedLines, count, decode};
 use crate::files::{Answer, FileJob, describe};
 use crate::replace::{FileTarget, ParentPolicy};
 use crate::seen::ContentStamp;
-use crate::workspace::{WHOLE_BYTES_MAX, show};
 
 /// Line numbers named when a text occurs too often.
 const PLACES_MAX: usize = 10;
@@ -60,19 +59,24 @@ pub(crate) fn run(job: &FileJob, arguments: EditArguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     if old.is_empty() {
-        return Err(fixed!("old-string-empty"));
+        return Err(
+            "`old_string` is empty; give the text to replace, or use `write` to make a new file".to_owned()
+        );
     }
     if old == new {
-        return Err(fixed!("strings-are-the-same"));
+        return Err("`old_string` and `new_string` are the same, so nothing would change".to_owned());
     }
     let target = FileTarget::find(job, &path, ParentPolicy::MustExist)?;
     let Some(before) = target.now()? else {
-        return Err(fixed!("edit-no-file", path = show(&path)));
+        return Err(format!(
+            "there is no `{}`; use `write` to create it, or `glob` to find its name",
+            show(&path)
+        ));
     };
     job.desk.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
-        let max = count(WHOLE_BYTES_MAX, CountNoun::Byte);
-        return Err(fixed!("edit-too-large", path = show(&path), max));
+        let max = count(WHOLE_BYTES_MAX, "byte");
+        return Err(format!("`{}` is larger than {max}, too large to edit with this tool", show(&path)));
     };
     let change = TextChange::find(content, old, new);
     let result = change.checked(&show(&path), content, &arguments)?;
@@ -120,16 +124,25 @@ impl TextChange {
         match self.places.len() {
             0 => {
                 let nearest = near_miss(content, &arguments.old_string);
-                return Err(fixed!("old-string-missing", path, nearest));
+                return Err(format!("`old_string` is not in `{path}`; {nearest}"));
             }
             1 => {}
             _ if arguments.replace_all => {}
-            n => return Err(fixed!("old-string-ambiguous", n, path, lines = self.lines(content, 0))),
+            n => {
+                return Err(format!(
+                    "`old_string` occurs {n} times in `{path}` ({}); add neighbouring lines to name one of \
+                 them, or set `replace_all`",
+                    self.lines(content, 0)
+                ));
+            }
         }
         let result = self.apply(content);
         if result.len() as u64 > WHOLE_BYTES_MAX {
-            let size = count(result.len() as u64, CountNoun::Byte);
-            return Err(fixed!("result-too-large", size, max = count(WHOLE_BYTES_MAX, CountNoun::Byte)));
+            let size = count(result.len() as u64, "byte");
+            return Err(format!(
+                "the result would have {size}, more than {}",
+                count(WHOLE_BYTES_MAX, "byte")
+            ));
         }
         Ok(result)
     }
@@ -157,8 +170,8 @@ impl TextChange {
         }
         let listed = numbers[skip.min(numbers.len())..].join(", ");
         match self.places.len() - numbers.len() {
-            0 => fixed!("lines-listed", listed),
-            more => fixed!("lines-listed-more", listed, more),
+            0 => format!("lines {listed}"),
+            more => format!("lines {listed} and {more} more"),
         }
     }
 
@@ -177,8 +190,8 @@ impl TextChange {
         let number = 1 + memchr::memchr_iter(b'\n', &content[..start]).count();
 
         let mut out = BoundedLines::new(SNIPPET_LINES_MAX, room - 600);
-        let place = count(self.places.len() as u64, CountNoun::Place);
-        out.push(&fixed!("edited", path, place));
+        let place = count(self.places.len() as u64, "place");
+        out.push(&format!("edited `{path}`: {place}"));
         let before: Vec<&[u8]> = lines(&content[..start]).collect();
         let shown_before = before.len().saturating_sub(CONTEXT_LINES);
         for (offset, line) in before[shown_before..].iter().enumerate() {
@@ -192,10 +205,13 @@ impl TextChange {
         }
         let mut notes = Vec::new();
         if self.places.len() > 1 {
-            notes.push(fixed!("also-replaced", lines = self.lines(content, 1)));
+            notes.push(format!("also replaced at {} (numbers before the change)", self.lines(content, 1)));
         }
         if stat.st_nlink > 1 {
-            notes.push(fixed!("hard-links", links = stat.st_nlink));
+            notes.push(format!(
+                "the file had {} hard links; only this name has the new content",
+                stat.st_nlink
+            ));
         }
         out.finish(&notes)
     }
@@ -207,10 +223,8 @@ fn push_side(out: &mut BoundedLines, sign: char, number: usize, text: &[u8]) {
         out.push(&numbered(sign, number + offset, line));
     }
     if total > SNIPPET_SIDE_LINES_MAX {
-        out.push(&format!(
-            "{sign} {}",
-            fixed!("lines-more", lines = count((total - SNIPPET_SIDE_LINES_MAX) as u64, CountNoun::Line))
-        ));
+        let left_out = count((total - SNIPPET_SIDE_LINES_MAX) as u64, "line");
+        out.push(&format!("{sign} [{left_out} more]"));
     }
 }
 
@@ -255,34 +269,54 @@ fn to_crlf(text: &str) -> Vec<u8> {
 /// Describes the closest match of a text that was not found.
 fn near_miss(content: &[u8], old: &str) -> String {
     if old.lines().any(|line| !line.is_empty()) && old.lines().all(|l| l.is_empty() || has_line_number(l)) {
-        return fixed!("line-numbers-included");
+        return "it begins with line numbers as `read` shows them; they are not part of the file, leave \
+             them out"
+            .to_owned();
     }
     let wanted: Vec<String> = old.trim().lines().map(squeeze).collect();
     let text = String::from_utf8_lossy(content);
     let have: Vec<String> = text.lines().take(HINT_LINES_MAX).map(squeeze).collect();
     if wanted.is_empty() {
-        return fixed!("only-white-space");
+        return "it is only white space; copy it exactly from what `read` shows".to_owned();
     }
     if let Some(line) = have.windows(wanted.len()).position(|window| window == wanted) {
         let exact: Vec<&str> = text.lines().skip(line).take(wanted.len().min(5)).collect();
         let exact = exact.join("\n");
-        return format!("{}\n{}", fixed!("white-space-differs", line = line + 1), prefix(&exact, 500));
+        return format!(
+            "but line {} differs from it only in white space (spaces, tabs, indentation, line breaks). The file \
+             has there:
+{}",
+            line + 1,
+            prefix(&exact, 500)
+        );
     }
     let lower = |line: &String| line.to_lowercase();
     let wanted_lower: Vec<String> = wanted.iter().map(lower).collect();
     let have_lower: Vec<String> = have.iter().map(lower).collect();
     if let Some(line) = have_lower.windows(wanted.len()).position(|window| window == wanted_lower) {
-        return fixed!("case-differs", line = line + 1);
+        return format!(
+            "but line {} differs from it only in upper and lower case; copy it exactly from what \
+             `read` shows",
+            line + 1
+        );
     }
     match have.iter().position(|line| !line.is_empty() && *line == wanted[0]) {
         Some(line) if wanted.len() > 1 => {
             let differs = wanted.iter().zip(&have[line..]).take_while(|(a, b)| a == b).count();
-            fixed!("first-line-differs", first = line + 1, differs = line + differs + 1, own = differs + 1)
+            format!(
+                "its first line is line {first} of the file, but line {differs} of the file differs \
+                 from its line {own}; read from there again",
+                first = line + 1,
+                differs = line + differs + 1,
+                own = differs + 1
+            )
         }
         _ if estimate_tokens(old) > 200 => {
-            fixed!("no-similar-text-shorter")
+            "no similar text was found; use a shorter piece and copy it exactly from what `read` \
+                 shows"
+                .to_owned()
         }
-        _ => fixed!("no-similar-text"),
+        _ => "no similar text was found; copy it exactly from what `read` shows".to_owned(),
     }
 }
 

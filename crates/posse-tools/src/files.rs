@@ -12,9 +12,9 @@ use posse_core::edits::{FileChange, FileImage};
 use posse_core::grant::{Grant, RequestedCall};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::tool::{ToolEffect, ToolSpec, canonical};
-use posse_messages::fixed;
 use posse_runtime::leases::LeaseGuard;
 use posse_runtime::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
+use posse_sandbox::workspace::{Workspace, show};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -22,7 +22,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::seen::SeenFiles;
 use crate::skill::SkillCatalog;
-use crate::workspace::{Workspace, show};
 use crate::{diff, edit, glob, grep, list, read, replace, skill, think, write};
 
 /// An answer is at most this long even if the conversation has room for more.
@@ -107,7 +106,7 @@ impl FileJob {
         let call = RequestedCall { tool, effect, arguments, workspace: &self.root };
         self.grant.permit_place(call, &place.to_string_lossy()).map_err(|why| match path == place {
             true => why,
-            false => fixed!("place-refused", path = show(path), place = show(place), why),
+            false => format!("`{}` is really `{}`: {why}", show(path), show(place)),
         })
     }
 
@@ -208,7 +207,10 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
             match tokio::task::spawn_blocking(move || run(&job, arguments)).await {
                 Ok(Ok(output)) => output,
                 Ok(Err(refusal)) => ToolOutput::error(refusal),
-                Err(_) => ToolOutput::error(fixed!("tool-failed-inside", tool = self.spec.name)),
+                Err(_) => ToolOutput::error(format!(
+                    "the tool `{}` failed inside; this is a bug of the tool, not of the call",
+                    self.spec.name
+                )),
             }
         })
     }
@@ -230,7 +232,7 @@ impl<A> FileTool<A> {
         let schema = serde_json::from_str::<serde_json::Value>(&self.spec.input_schema).unwrap_or_default();
         let known: Vec<&str> =
             schema["properties"].as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
-        fixed!("arguments-wrong", tool = self.spec.name, message, fields = known.join(", "))
+        format!("wrong arguments for `{}`: {message}; it takes: {}", self.spec.name, known.join(", "))
     }
 }
 

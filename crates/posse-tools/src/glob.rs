@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
 
-use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, name};
+use crate::answer::{BoundedLines, NOTES_BYTES, count, decode, name};
 use crate::files::{Answer, FileJob, describe};
 use crate::grep::names_hidden;
 use crate::walk::{EntryKind, WalkOptions, walk};
@@ -69,10 +68,10 @@ pub(crate) fn run(job: &FileJob, arguments: GlobArguments) -> Answer {
     let shown = found.iter().take_while(|(_, path)| out.push(&name(path.as_os_str()))).count();
     let mut notes = Vec::new();
     if found.is_empty() {
-        notes.push(fixed!("no-file-matches", pattern = decode(arguments.pattern.as_bytes(), 200).text));
+        notes.push(format!("no file matches `{}`", decode(arguments.pattern.as_bytes(), 200).text));
     } else if shown < found.len() {
-        let more = count((found.len() - shown) as u64, CountNoun::File);
-        notes.push(fixed!("files-more", more));
+        let more = count((found.len() - shown) as u64, "file");
+        notes.push(format!("… {more} more, changed less recently; use a stricter pattern or a `path`"));
     }
     notes.extend(report.notes());
     Ok(ToolOutput::text(out.finish(&notes)))
@@ -81,20 +80,20 @@ pub(crate) fn run(job: &FileJob, arguments: GlobArguments) -> Answer {
 /// The pattern and the directory it is relative to. Models also write patterns from the root of the file system.
 fn relative_pattern(job: &FileJob, raw: &str, start: &Path) -> Result<(String, PathBuf), String> {
     if raw.is_empty() || raw.len() > PATTERN_BYTES_MAX {
-        return Err(fixed!("glob-length", pattern_bytes_max = PATTERN_BYTES_MAX));
+        return Err(format!("the pattern must have between 1 and {PATTERN_BYTES_MAX} bytes"));
     }
     let mut pattern = raw;
     while let Some(rest) = pattern.strip_prefix("./") {
         pattern = rest;
     }
     if pattern.split('/').any(|part| part == "..") {
-        return Err(fixed!("glob-with-parent"));
+        return Err("the pattern contains `..`; files outside the workspace cannot be listed".to_owned());
     }
     let Some(absolute) = pattern.strip_prefix('/') else { return Ok((pattern.to_owned(), start.to_owned())) };
     let root = job.desk.workspace.root().to_string_lossy().into_owned();
     match absolute.strip_prefix(root.trim_start_matches('/')).and_then(|rest| rest.strip_prefix('/')) {
         Some(rest) if !rest.is_empty() => Ok((rest.to_owned(), PathBuf::new())),
-        _ => Err(fixed!("glob-outside", root)),
+        _ => Err(format!("the pattern is outside the workspace; patterns are relative to `{root}`")),
     }
 }
 
@@ -107,5 +106,5 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         &anywhere
     };
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|cause| fixed!("glob-invalid", cause))
+    glob.map(|glob| glob.compile_matcher()).map_err(|cause| format!("the pattern is not a glob: {cause}"))
 }

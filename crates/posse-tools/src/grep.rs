@@ -12,15 +12,14 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use posse_core::text::prefix;
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
+use posse_sandbox::workspace::{OpenFile, ResolvedPath, show};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, grouped, name};
+use crate::answer::{BoundedLines, NOTES_BYTES, count, decode, grouped, name};
 use crate::files::{Answer, FileJob, describe, number};
 use crate::walk::{EntryKind, WalkOptions, WalkReport, rooted, walk};
-use crate::workspace::{OpenFile, ResolvedPath, show};
 
 const RESULTS_DEFAULT: u64 = 200;
 const RESULTS_MAX: u64 = 2000;
@@ -139,7 +138,11 @@ fn matcher(arguments: &GrepArguments) -> Result<RegexMatcher, String> {
         .build(&arguments.pattern);
     built.map_err(|cause| {
         let cause = cause.to_string();
-        fixed!("regex-invalid", cause = prefix(&cause, 1000))
+        format!(
+            "the pattern is not a regular expression this tool understands: {}\nEscape special \
+             characters with a backslash to search for them literally; a match never spans lines",
+            prefix(&cause, 1000)
+        )
     })
 }
 
@@ -163,16 +166,18 @@ impl PathFilter {
     fn new(arguments: &GrepArguments, start: &Path) -> Result<Self, String> {
         let mut globs = OverrideBuilder::new(rooted(start));
         if let Some(glob) = arguments.glob.as_deref().filter(|glob| !glob.is_empty()) {
-            globs.add(glob).map_err(|cause| fixed!("filter-invalid", cause))?;
+            globs.add(glob).map_err(|cause| format!("`glob` is not a glob: {cause}"))?;
         }
-        let globs = globs.build().map_err(|cause| fixed!("filter-invalid", cause))?;
+        let globs = globs.build().map_err(|cause| format!("`glob` is not a glob: {cause}"))?;
         let types = match arguments.kind.as_deref().filter(|kind| !kind.is_empty()) {
             None => Types::empty(),
-            Some(kind) => TypesBuilder::new()
-                .add_defaults()
-                .select(kind)
-                .build()
-                .map_err(|_| fixed!("file-type-unknown", kind = show(Path::new(kind))))?,
+            Some(kind) => TypesBuilder::new().add_defaults().select(kind).build().map_err(|_| {
+                format!(
+                    "there is no file type `{}`; use a name that ripgrep knows (rust, py, js, ts, go, \
+                     java, c, cpp, md, json, yaml, toml ...), or `glob` instead",
+                    show(Path::new(kind))
+                )
+            })?,
         };
         Ok(Self { globs, types })
     }
@@ -263,28 +268,28 @@ impl GrepSearch<'_> {
         let mut notes = Vec::new();
         if tally.matches == 0 {
             let shown = decode(pattern.as_bytes(), 200);
-            notes.push(fixed!("no-match", pattern = shown.text));
+            notes.push(format!("no match for `{}`", shown.text));
         } else if tally.matches_hidden > 0 {
             let more = match self.mode {
-                GrepMode::Content => fixed!(
-                    "matches-more-in",
-                    matches = count(tally.matches_hidden, CountNoun::Match),
-                    files = count(tally.files_hidden, CountNoun::File)
+                GrepMode::Content => format!(
+                    "{} more in {}",
+                    count(tally.matches_hidden, "match"),
+                    count(tally.files_hidden, "file")
                 ),
-                GrepMode::Files => fixed!("more-files", files = count(tally.files_hidden, CountNoun::File)),
-                GrepMode::Count => fixed!(
-                    "files-more-with",
-                    files = count(tally.files_hidden, CountNoun::File),
-                    matches = count(tally.matches_hidden, CountNoun::Match)
+                GrepMode::Files => format!("{} more", count(tally.files_hidden, "file")),
+                GrepMode::Count => format!(
+                    "{} more with {}",
+                    count(tally.files_hidden, "file"),
+                    count(tally.matches_hidden, "match")
                 ),
             };
-            notes.push(fixed!("narrow-search", more));
+            notes.push(format!("… {more}; narrow the search with `path`, `glob` or a stricter pattern"));
         }
         if tally.binary > 0 {
-            notes.push(fixed!("skipped", files = count(tally.binary, CountNoun::BinaryFile)));
+            notes.push(format!("skipped {}", count(tally.binary, "binary file")));
         }
         if tally.unreadable > 0 {
-            notes.push(fixed!("not-searched", files = count(tally.unreadable, CountNoun::File)));
+            notes.push(format!("could not search {}", count(tally.unreadable, "file")));
         }
         notes.extend(report.notes());
         self.out.finish(&notes)
@@ -356,7 +361,7 @@ fn cut(line: &[u8], focus: usize) -> String {
         return shown.text;
     }
     let (from, to) = (grouped(start as u64 + 1), grouped((start + shown.used) as u64));
-    format!("{} {}", shown.text, fixed!("line-part", from, to, size = grouped(line.len() as u64)))
+    format!("{} [bytes {from}-{to} of {}]", shown.text, grouped(line.len() as u64))
 }
 
 /// A reader that ends with an error once the call is cancelled.

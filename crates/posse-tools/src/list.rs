@@ -4,15 +4,14 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
+use posse_sandbox::workspace::show;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
 
-use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, name};
+use crate::answer::{BoundedLines, NOTES_BYTES, count, name};
 use crate::files::{Answer, FileJob, describe, number};
 use crate::walk::{EntryKind, WalkOptions, entries, walk};
-use crate::workspace::show;
 
 const LS_ENTRIES_MAX: usize = 500;
 /// Names read from one directory; more are only said to exist.
@@ -77,7 +76,7 @@ pub(crate) fn ls(job: &FileJob, arguments: LsArguments) -> Answer {
     let directory = job.desk.workspace.open_directory(&path)?;
     job.check(&path, directory.as_fd())?;
     let (mut found, more) = entries(directory.as_fd(), LS_NAMES_MAX)
-        .map_err(|cause| fixed!("cannot-list", path = show(&path), cause))?;
+        .map_err(|cause| format!("cannot list `{}`: {cause}", show(&path)))?;
     found.sort_by(|(a, a_kind), (b, b_kind)| {
         (*a_kind != EntryKind::Directory).cmp(&(*b_kind != EntryKind::Directory)).then_with(|| a.cmp(b))
     });
@@ -88,14 +87,14 @@ pub(crate) fn ls(job: &FileJob, arguments: LsArguments) -> Answer {
         let line = match kind {
             EntryKind::Directory => format!("{shown_name}/"),
             EntryKind::File => match rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), CountNoun::Byte)),
-                Err(_) => format!("{shown_name}  {}", fixed!("entry-gone")),
+                Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), "byte")),
+                Err(_) => format!("{shown_name}  (gone)"),
             },
             EntryKind::Link => match rustix::fs::readlinkat(&directory, entry, Vec::new()) {
                 Ok(target) => format!("{shown_name} -> {}", show(Path::new(&*target.to_string_lossy()))),
-                Err(_) => format!("{shown_name}  {}", fixed!("entry-gone")),
+                Err(_) => format!("{shown_name}  (gone)"),
             },
-            EntryKind::Other => format!("{shown_name}  {}", fixed!("entry-special")),
+            EntryKind::Other => format!("{shown_name}  (pipe, socket or device)"),
         };
         if !out.push(&line) {
             break;
@@ -104,12 +103,12 @@ pub(crate) fn ls(job: &FileJob, arguments: LsArguments) -> Answer {
     }
     let mut notes = Vec::new();
     if found.is_empty() {
-        notes.push(fixed!("directory-empty", path = show(&path)));
+        notes.push(format!("`{}` is an empty directory", show(&path)));
     } else if shown < found.len() {
-        let left_out = count((found.len() - shown) as u64, CountNoun::Entry);
+        let left_out = count((found.len() - shown) as u64, "entry");
         notes.push(match more {
-            true => fixed!("entries-more-at-least", left_out),
-            false => fixed!("entries-more", left_out),
+            true => format!("… at least {left_out} more; use `glob` with a pattern to see some of them"),
+            false => format!("… {left_out} more; use `glob` with a pattern to see some of them"),
         });
     }
     Ok(ToolOutput::text(out.finish(&notes)))
@@ -137,12 +136,12 @@ pub(crate) fn tree(job: &FileJob, arguments: TreeArguments) -> Answer {
     });
     let mut notes = Vec::new();
     if left_out > 0 {
-        let left_out = count(left_out, CountNoun::Entry);
-        notes.push(fixed!("tree-more", left_out));
+        let left_out = count(left_out, "entry");
+        notes.push(format!("… {left_out} more within this depth; name a `path` or a smaller `depth`"));
     }
     if report.not_entered > 0 {
-        let closed = count(report.not_entered, CountNoun::Directory);
-        notes.push(fixed!("tree-not-opened", closed, depth));
+        let closed = count(report.not_entered, "directory");
+        notes.push(format!("{closed} at depth {depth} not opened (marked …)"));
     }
     notes.extend(report.notes());
     Ok(ToolOutput::text(out.finish(&notes)))

@@ -1,9 +1,7 @@
 //! Turns the two kept ends of a command's output into text for a model: harmless, bounded, exact about what is missing.
 
 use posse_core::text;
-use posse_messages::fixed;
-
-use crate::supervisor::StreamOutput;
+use posse_sandbox::supervisor::StreamOutput;
 
 pub(crate) struct RenderedOutput {
     pub text: String,
@@ -42,7 +40,7 @@ fn shorten(head: &[TextUnit], tail: &[TextUnit], total: u64, max: usize) -> Rend
     let last = tail.iter().rev().take_while(fits(room - room * 2 / 3)).count();
     let (head, tail) = (&head[..first], &tail[tail.len() - last..]);
     let shown: usize = head.iter().chain(tail).map(|unit| unit.bytes).sum();
-    let notice = fixed!("output-left-out", left_out = total - shown as u64, total);
+    let notice = format!("[{} of {total} bytes left out]", total - shown as u64);
     join(head, Some(notice), tail)
 }
 

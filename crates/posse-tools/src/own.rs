@@ -15,17 +15,17 @@ use posse_core::tool::{ToolEffect, ToolSpec, canonical, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use posse_sandbox::TOOL_MANIFEST;
+use posse_sandbox::confinement::ProcessConfinement;
+use posse_sandbox::launch::ProcessLauncher;
+use posse_sandbox::supervisor::{CommandJob, StreamMode};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::bash::{self, TIMEOUT_MAX};
-use crate::confinement::ProcessConfinement;
-use crate::launch::ProcessLauncher;
-use crate::supervisor::{CommandJob, StreamMode};
 
-const MANIFEST: &str = "tool.json";
 /// A manifest goes into every prompt, so it is small or a mistake.
 const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
 /// Tools per directory: each of them costs prompt tokens in every turn.
@@ -168,13 +168,6 @@ impl OwnTool {
     }
 }
 
-/// Returns the manifest directory of the own tool that this program belongs to.
-pub(crate) fn directory_of(program: &Path) -> Option<&Path> {
-    const UP_MAX: usize = 4;
-    let above = program.ancestors().skip(1).take(UP_MAX);
-    above.filter(|place| place.is_absolute()).find(|place| place.join(MANIFEST).is_file())
-}
-
 /// A user's tool that can be called.
 pub struct BoundTool {
     tool: OwnTool,
@@ -238,7 +231,7 @@ fn manifests(dir: &Path, errors: &mut Vec<Error>) -> Vec<PathBuf> {
         errors.push(Error::new(ErrorCode::ToolInvalid, message));
         found.truncate(TOOLS_MAX);
     }
-    found.into_iter().map(|tool| tool.join(MANIFEST)).collect()
+    found.into_iter().map(|tool| tool.join(TOOL_MANIFEST)).collect()
 }
 
 fn load_one(path: &Path) -> Result<OwnTool> {

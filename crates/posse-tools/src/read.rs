@@ -5,15 +5,14 @@ use std::io::{BufRead, BufReader, Cursor, Seek};
 use std::os::fd::AsFd;
 
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
+use posse_sandbox::workspace::{WHOLE_BYTES_MAX, show};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, grouped};
+use crate::answer::{BoundedLines, NOTES_BYTES, count, decode, grouped};
 use crate::files::{Answer, FileJob, describe, number};
 use crate::seen::ContentStamp;
-use crate::workspace::{WHOLE_BYTES_MAX, show};
 
 const LINES_DEFAULT: u64 = 2000;
 const LINES_MAX: u64 = 20_000;
@@ -60,9 +59,9 @@ pub(crate) fn run(job: &FileJob, arguments: ReadArguments) -> Answer {
     let first = arguments.offset.unwrap_or(1).max(1);
     let limit = arguments.limit.unwrap_or(LINES_DEFAULT).min(LINES_MAX);
     if limit == 0 {
-        return Err(fixed!("limit-zero"));
+        return Err("`limit` is 0, so no line could be shown; leave it out or give at least 1".to_owned());
     }
-    let failed = |cause: std::io::Error| fixed!("cannot-read", path = show(&path), cause);
+    let failed = |cause: std::io::Error| format!("cannot read `{}`: {cause}", show(&path));
 
     let mut open = job.desk.workspace.open_file(&path)?;
     job.check(&path, open.file.as_fd())?;
@@ -76,21 +75,20 @@ pub(crate) fn run(job: &FileJob, arguments: ReadArguments) -> Answer {
 
     let mut pager = FilePager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {
-        return Ok(ToolOutput::text(fixed!("file-empty", path = show(&path))));
+        return Ok(ToolOutput::text(format!("[`{}` is an empty file]", show(&path))));
     }
     if pager.looks_binary().map_err(failed)? {
-        return Ok(ToolOutput::text(fixed!(
-            "file-binary",
-            path = show(&path),
-            size = count(size, CountNoun::Byte)
+        return Ok(ToolOutput::text(format!(
+            "[`{}` is a binary file of {}; it cannot be shown as text]",
+            show(&path),
+            count(size, "byte")
         )));
     }
     if pager.skip(first - 1).map_err(failed)? < first - 1 || pager.at_end().map_err(failed)? {
-        return Err(fixed!(
-            "offset-past-end",
-            first,
-            path = show(&path),
-            lines = count(pager.line, CountNoun::Line)
+        return Err(format!(
+            "`offset` {first} is past the end: `{}` has {}",
+            show(&path),
+            count(pager.line, "line")
         ));
     }
     let page = pager.page(limit, job.room - NOTES_BYTES).map_err(failed)?;
@@ -162,7 +160,7 @@ impl<'a> FilePager<'a> {
         let mut last = 0;
         loop {
             if self.cancel.is_cancelled() {
-                return Err(std::io::Error::other(fixed!("call-cancelled")));
+                return Err(std::io::Error::other("the call was cancelled".to_owned()));
             }
             let buffer = self.source.fill_buf()?;
             if buffer.is_empty() {
@@ -216,7 +214,7 @@ impl<'a> FilePager<'a> {
             if (decoded.used as u64) < line.bytes {
                 let (shown, total) = (grouped(decoded.used as u64), grouped(line.bytes));
                 text.push(' ');
-                text.push_str(&fixed!("line-cut", shown, total));
+                text.push_str(&format!("[line cut: {shown} of {total} bytes shown]"));
             }
             if !page.lines.push(&text) {
                 return Ok(page);
@@ -235,26 +233,32 @@ impl FilePage {
     fn notes(&self, path: &str, first: u64, size: u64, lines_total: Option<u64>) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.complete {
-            let bytes = count(size.saturating_sub(self.end), CountNoun::Byte);
+            let bytes = count(size.saturating_sub(self.end), "byte");
             let remain = match lines_total {
                 Some(total) => {
-                    let lines = count(total - self.last, CountNoun::Line);
-                    fixed!("lines-remain", first, last = self.last, total = grouped(total), lines, bytes)
+                    let lines = count(total - self.last, "line");
+                    format!(
+                        "lines {first}-{} of {} shown; {lines} ({bytes}) remain",
+                        self.last,
+                        grouped(total)
+                    )
                 }
-                None => fixed!("bytes-remain", first, last = self.last, bytes),
+                None => format!("lines {first}-{} shown; {bytes} remain", self.last),
             };
             let next = self.last + 1;
             let path = serde_json::to_string(path).unwrap_or_default();
             notes.push(match path.len() {
-                0..=160 => fixed!("read-on", remain, path, next),
-                _ => fixed!("read-on-offset", remain, next),
+                0..=160 => format!("{remain}; to read on: {{\"path\":{path},\"offset\":{next}}}"),
+                _ => format!("{remain}; to read on: the same path with offset {next}"),
             });
         }
         if self.crlf {
-            notes.push(fixed!("crlf-kept"));
+            notes.push(
+                "lines end in CRLF; `edit` keeps that, write plain line ends in its arguments".to_owned(),
+            );
         }
         if self.lossy {
-            notes.push(fixed!("some-not-utf8"));
+            notes.push("some bytes are not UTF-8 and are shown as �".to_owned());
         }
         notes
     }

@@ -1,33 +1,20 @@
 //! Replacing a file in one step. A reader sees the old content or the new, never a part; a failure leaves the old;
 //! a change made by somebody else in the meantime is noticed and kept.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::Write;
+use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use posse_core::edits::{ChangeKind, FileChange, FileImage, IMAGE_BYTES_MAX, ImageContent, WithheldReason};
-use posse_messages::fixed;
-use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
+use posse_sandbox::protected::FileProtection;
+use posse_sandbox::replace::{ReplaceLock, StagedContent};
+use posse_sandbox::workspace::{OpenFile, WHOLE_BYTES_MAX, Workspace, open_for_reading, or_dot, show};
+use rustix::fs::{AtFlags, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::diff;
 use crate::files::FileJob;
-use crate::protected::FileProtection;
 use crate::seen::{ContentStamp, sha256};
-use crate::workspace::{
-    OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_directory, open_for_reading, or_dot, show,
-};
-
-/// Attempts to lock a directory. Another task holds the lock for one comparison and one rename.
-const LOCK_TRIES: usize = 1000;
-const LOCK_PAUSE: Duration = Duration::from_millis(2);
-
-const TEMPORARY_TRIES: usize = 100;
 
 /// A name in a directory that is held open, so that everything about it happens in the same place.
 pub(crate) struct FileTarget<'a> {
@@ -56,7 +43,9 @@ impl<'a> FileTarget<'a> {
     pub fn find(job: &'a FileJob, path: &Path, parents: ParentPolicy) -> Result<Self, String> {
         let workspace: &Workspace = &job.desk.workspace;
         let Some(name) = path.file_name() else {
-            return Err(fixed!("path-is-workspace"));
+            return Err(
+                "the path is the workspace itself, which is a directory; name a file in it".to_owned()
+            );
         };
         workspace.refuse_protected(path)?;
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -102,7 +91,7 @@ impl<'a> FileTarget<'a> {
         let mut open: OpenFile = self.job.desk.workspace.regular(&self.path, opened)?;
         let content = open
             .whole(WHOLE_BYTES_MAX)
-            .map_err(|cause| fixed!("cannot-read", path = show(&self.path), cause))?;
+            .map_err(|cause| format!("cannot read `{}`: {cause}", show(&self.path)))?;
         let stamp = match &content {
             Some(content) => ContentStamp::of_content(content),
             None => ContentStamp::of_metadata(&open.stat),
@@ -113,25 +102,34 @@ impl<'a> FileTarget<'a> {
     fn is_link(&self) -> String {
         let target = rustix::fs::readlinkat(&self.directory, &self.name, Vec::new());
         let target = target.map(|t| show(Path::new(&*t.to_string_lossy()))).unwrap_or_else(|_| "?".into());
-        fixed!("path-is-link", path = show(&self.path), target)
+        format!(
+            "`{}` is a symbolic link to `{target}`; nothing was written. Use the path of the file \
+             itself, if it is inside the workspace",
+            show(&self.path)
+        )
     }
 
     /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
     /// what is there, or if the task may not write there any more. What it was is in the journal before.
     pub fn replace(&self, before: Option<&ExistingFile>, content: &[u8]) -> Result<FileChange, String> {
         let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
-            fixed!("write-failed", what, path = show(&self.path), cause)
+            format!("cannot {what} `{}`: {cause}; the file is unchanged", show(&self.path))
         };
         let mut temporary = StagedContent::create(self.directory.as_fd(), before.is_some())
-            .map_err(|cause| unchanged("create", &cause))?;
+            .map_err(|cause| unchanged("create a file beside", &cause))?;
         temporary.fill(content, before.map(|b| &b.stat)).map_err(|cause| unchanged("write", &cause))?;
 
         let change = self.change(before, content);
         self.job.save(self.image(change.clone(), before, content)?)?;
-        let lock = ReplaceLock::take(&self.directory).map_err(|cause| unchanged("lock", &cause))?;
+        let lock =
+            ReplaceLock::take(&self.directory).map_err(|cause| unchanged("lock the directory of", &cause))?;
         let now = self.now()?;
         if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
-            return Err(fixed!("changed-during-call", path = show(&self.path)));
+            return Err(format!(
+                "`{}` was changed by somebody else during this call; nothing was written. Read it \
+                 again, then repeat the change on its present content",
+                show(&self.path)
+            ));
         }
         // The last moment: whoever lost the right to write since the call began leaves everything as it is.
         self.job.permit(&self.place()?)?;
@@ -139,13 +137,16 @@ impl<'a> FileTarget<'a> {
             Some(_) => rustix::fs::renameat(&self.directory, &temporary.name, &self.directory, &self.name),
             None => self.put_new(&temporary.name),
         };
-        renamed.map_err(|cause| unchanged("replace", &cause))?;
+        renamed.map_err(|cause| unchanged("put the new content in place of", &cause))?;
         temporary.done = true;
         drop(lock);
         match rustix::fs::fsync(&self.directory) {
             // Some file systems cannot synchronise a directory.
             Ok(()) | Err(Errno::INVAL) => Ok(change),
-            Err(cause) => Err(fixed!("not-confirmed", path = show(&self.path), cause)),
+            Err(cause) => Err(format!(
+                "`{}` was written, but the disk did not confirm it: {cause}; read it to see what is there",
+                show(&self.path)
+            )),
         }
     }
 
@@ -207,179 +208,6 @@ pub(crate) fn shown_before(workspace: &Workspace, path: &Path) -> Option<Option<
     let place = workspace.place_of(path, open.file.as_fd()).ok()?;
     is_open(&place).then_some(())?;
     open.whole(IMAGE_BYTES_MAX as u64).ok()?.map(Some)
-}
-
-/// The entry behind a name, as far as a patch can express it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum PatchContent {
-    File { bytes: Vec<u8>, program: bool },
-    Link(OsString),
-}
-
-/// Files of a patch are handled as a whole.
-const PATCHED_BYTES_MAX: u64 = 512 << 20;
-
-impl PatchContent {
-    /// `None` if there is nothing.
-    pub fn read(workspace: &Workspace, path: &Path) -> Result<Option<Self>, String> {
-        let parent = path.parent().unwrap_or(Path::new(""));
-        let directory = match open_directory(workspace.handle(), or_dot(parent)) {
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-            opened => opened.map_err(|cause| workspace.explain(parent, cause))?,
-        };
-        Self::in_directory(workspace, path, &directory)
-    }
-
-    fn in_directory(workspace: &Workspace, path: &Path, directory: &OwnedFd) -> Result<Option<Self>, String> {
-        let name = path.file_name().ok_or("it has no name")?;
-        let opened = open_for_reading(directory.as_fd(), Path::new(name), OFlags::NOFOLLOW);
-        match opened {
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => {
-                let target = rustix::fs::readlinkat(directory, name, Vec::new());
-                let target = target.map_err(|cause| workspace.explain(path, cause))?;
-                return Ok(Some(PatchContent::Link(OsStr::from_bytes(target.to_bytes()).to_owned())));
-            }
-            _ => {}
-        }
-        let mut open = workspace.regular(path, opened)?;
-        let bytes = open.whole(PATCHED_BYTES_MAX).map_err(|cause| format!("cannot read it: {cause}"))?;
-        let bytes = bytes.ok_or("it is too large to be merged")?;
-        Ok(Some(PatchContent::File { bytes, program: open.stat.st_mode & 0o100 != 0 }))
-    }
-}
-
-impl FileTarget<'_> {
-    /// Makes a file of a person's work tree what a patch says, if it is still what was expected. Without a task there are no
-    /// leases; protected names are the caller's matter.
-    pub fn put(
-        workspace: &Workspace,
-        path: &Path,
-        expected: Option<&PatchContent>,
-        wanted: Option<&PatchContent>,
-    ) -> Result<(), String> {
-        let unchanged = |cause: Errno| format!("cannot change `{}`: {cause}; it is as it was", show(path));
-        let name = path.file_name().ok_or("the path has no name")?;
-        let parent = path.parent().unwrap_or(Path::new(""));
-        let directory = match wanted {
-            Some(_) => workspace.create_directory(parent)?,
-            None => workspace.open_directory(parent)?,
-        };
-        let mut temporary = None;
-        match wanted {
-            None => {}
-            Some(PatchContent::File { bytes, program }) => {
-                let mut file = StagedContent::create(directory.as_fd(), false).map_err(unchanged)?;
-                file.fill(bytes, None).map_err(|cause| format!("cannot write `{}`: {cause}", show(path)))?;
-                file.make_program(*program).map_err(unchanged)?;
-                temporary = Some(file);
-            }
-            Some(PatchContent::Link(target)) => {
-                let file = StagedContent::create(directory.as_fd(), false).map_err(unchanged)?;
-                rustix::fs::unlinkat(&directory, &file.name, AtFlags::empty()).map_err(unchanged)?;
-                rustix::fs::symlinkat(target, &directory, &file.name).map_err(unchanged)?;
-                temporary = Some(file);
-            }
-        }
-        let _lock = ReplaceLock::take(&directory).map_err(unchanged)?;
-        if PatchContent::in_directory(workspace, path, &directory)?.as_ref() != expected {
-            return Err(format!("`{}` was changed by somebody else meanwhile; it is as it was", show(path)));
-        }
-        match &mut temporary {
-            None => rustix::fs::unlinkat(&directory, name, AtFlags::empty()).map_err(unchanged)?,
-            Some(file) => {
-                rustix::fs::renameat(&directory, &file.name, &directory, name).map_err(unchanged)?;
-                file.done = true;
-            }
-        }
-        match rustix::fs::fsync(&directory) {
-            Ok(()) | Err(Errno::INVAL) => Ok(()),
-            Err(cause) => {
-                Err(format!("`{}` was changed, but the disk did not confirm it: {cause}", show(path)))
-            }
-        }
-    }
-}
-
-/// Makes the comparison and the rename one step among all tasks, in any process.
-struct ReplaceLock<'a>(&'a OwnedFd);
-
-impl<'a> ReplaceLock<'a> {
-    fn take(directory: &'a OwnedFd) -> Result<Self, Errno> {
-        for _ in 0..LOCK_TRIES {
-            match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self(directory)),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(LOCK_PAUSE),
-                Err(cause) => return Err(cause),
-            }
-        }
-        Err(Errno::WOULDBLOCK)
-    }
-}
-
-impl Drop for ReplaceLock<'_> {
-    fn drop(&mut self) {
-        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
-    }
-}
-
-/// A file beside the target; removed again unless it took the target's place.
-struct StagedContent<'a> {
-    directory: std::os::fd::BorrowedFd<'a>,
-    name: String,
-    file: File,
-    done: bool,
-}
-
-impl<'a> StagedContent<'a> {
-    fn create(directory: std::os::fd::BorrowedFd<'a>, private: bool) -> Result<Self, Errno> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // The content of a private file must not be readable by others even for a moment.
-        let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        for _ in 0..TEMPORARY_TRIES {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".posse-{}-{number}.tmp", std::process::id());
-            match open_beneath(directory, Path::new(&name), flags, mode) {
-                Err(Errno::EXIST) => continue,
-                Err(cause) => return Err(cause),
-                Ok(fd) => return Ok(Self { directory, name, file: File::from(fd), done: false }),
-            }
-        }
-        Err(Errno::EXIST)
-    }
-
-    /// Sets the executable bits for everyone who may read, or for nobody.
-    fn make_program(&mut self, program: bool) -> Result<(), Errno> {
-        let mode = rustix::fs::fstat(&self.file)?.st_mode & 0o777;
-        let mode = if program { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
-        rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))
-    }
-
-    fn fill(&mut self, content: &[u8], like: Option<&Stat>) -> std::io::Result<()> {
-        self.file.write_all(content)?;
-        if let Some(old) = like {
-            let mine = rustix::fs::fstat(&self.file)?;
-            let mut mode = old.st_mode & 0o7777;
-            if (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid) {
-                let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-                if rustix::fs::fchown(&self.file, Some(owner), Some(group)).is_err() {
-                    // A set-user-id bit must not move to another user.
-                    mode &= 0o777;
-                }
-            }
-            rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?;
-        }
-        self.file.sync_all()
-    }
-}
-
-impl Drop for StagedContent<'_> {
-    fn drop(&mut self) {
-        if !self.done {
-            let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_core::id::TaskId;
-use posse_messages::fixed;
+use posse_sandbox::workspace::show;
 use rustix::fs::Stat;
 use sha2::{Digest, Sha256};
-
-use crate::workspace::show;
 
 /// Files remembered over all tasks; the one noted longest ago is forgotten first. Forgetting only costs a read.
 const FILES_MAX: usize = 4096;
@@ -77,8 +75,16 @@ impl SeenFiles {
     pub fn check(&self, task: &TaskId, path: &Path, now: &ContentStamp) -> Result<(), String> {
         match self.table().files.get(&(task.clone(), path.to_owned())) {
             Some(sight) if sight.stamp == *now => Ok(()),
-            Some(sight) => Err(fixed!("changed-since", path = show(path), turn = sight.turn)),
-            None => Err(fixed!("not-read", path = show(path))),
+            Some(sight) => Err(format!(
+                "`{}` changed since you read it in turn {}; nothing was written. Read it again, then \
+                 repeat the change on its present content",
+                show(path),
+                sight.turn
+            )),
+            None => Err(format!(
+                "`{}` exists and you have not read it in this run; nothing was written. Read it first",
+                show(path)
+            )),
         }
     }
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use posse_core::definition::SkillMatter;
 use posse_core::text::prefix;
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use posse_runtime::ports::ToolOutput;
+use posse_sandbox::workspace::{Workspace, show};
 use serde::Deserialize;
 
-use crate::answer::{BoundedLines, CountNoun, NOTES_BYTES, count, decode, name};
+use crate::answer::{BoundedLines, NOTES_BYTES, count, decode, name};
 use crate::files::{Answer, FileJob, describe};
 use crate::walk::{EntryKind, WalkOptions, entries, walk};
-use crate::workspace::{Workspace, show};
 
 /// Skill directories of a project, nearest first.
 pub const PROJECT_FOLDERS: [&str; 2] = [".posse/skills", ".claude/skills"];
@@ -170,8 +170,11 @@ impl SkillCatalog {
             let rest: Vec<&str> = self.names().skip(shown).collect();
             let names = rest.join(", ");
             notes.push(match names.len() {
-                len if len <= LIST_BYTES_MAX / 4 => fixed!("skills-without-description", names),
-                _ => fixed!("skills-more", skills = count(rest.len() as u64, CountNoun::Skill)),
+                len if len <= LIST_BYTES_MAX / 4 => format!("more skills, without description: {names}"),
+                _ => format!(
+                    "{} more; call with a wrong name to see the names",
+                    count(rest.len() as u64, "skill")
+                ),
             });
         }
         format!("Available skills:\n{}", out.finish(&notes))
@@ -182,11 +185,11 @@ impl SkillCatalog {
         self.list.iter().find(|skill| skill.name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
             match names.as_slice() {
-                [] => fixed!("no-skills"),
-                names => fixed!(
-                    "skill-not-found",
-                    name = show(Path::new(prefix(wanted, NAME_BYTES_MAX))),
-                    names = names.join(", ")
+                [] => "there are no skills".to_owned(),
+                names => format!(
+                    "there is no skill `{}`; there are: {}",
+                    show(Path::new(prefix(wanted, NAME_BYTES_MAX))),
+                    names.join(", ")
                 ),
             }
         })
@@ -241,16 +244,16 @@ impl SkillFile {
             });
         let mut notes = report.notes();
         if left_out > 0 {
-            notes.push(fixed!("skill-files-more", files = count(left_out, CountNoun::File)));
+            notes.push(format!("… {} more", count(left_out, "file")));
         }
         let listed = out.finish(&notes);
         let place = match Arc::ptr_eq(&self.base, &job.desk.workspace) {
-            true => fixed!("skill-folder", folder = show(&self.folder)),
-            false => fixed!("skill-folder-outside"),
+            true => format!("folder `{}`", show(&self.folder)),
+            false => "folder outside the workspace; read its files with this tool's `file`".to_owned(),
         };
         match listed.is_empty() {
-            true => fixed!("skill-no-files", place),
-            false => format!("{}\n{listed}", fixed!("skill-other-files", place)),
+            true => format!("[{place}; no other files]"),
+            false => format!("[{place}; other files:]\n{listed}"),
         }
     }
 }
@@ -260,8 +263,8 @@ fn cut(text: &str, room: usize) -> String {
     match text.len() - shown.len() {
         0 => text.to_owned(),
         left_out => {
-            let total = count(text.len() as u64, CountNoun::Byte);
-            format!("{shown}\n{}", fixed!("skill-left-out", left_out, total))
+            let total = count(text.len() as u64, "byte");
+            format!("{shown}\n[{left_out} of {total} left out here]")
         }
     }
 }
@@ -271,10 +274,10 @@ fn read_text(base: &Workspace, path: &Path, head: u64) -> Result<String, String>
     const SKILL_BYTES_MAX: u64 = 1024 * 1024;
     let mut open = base.open_file(path)?;
     let content =
-        open.whole(SKILL_BYTES_MAX).map_err(|cause| fixed!("cannot-read", path = show(path), cause))?;
+        open.whole(SKILL_BYTES_MAX).map_err(|cause| format!("cannot read `{}`: {cause}", show(path)))?;
     let Some(content) = content else {
-        let max = count(SKILL_BYTES_MAX, CountNoun::Byte);
-        return Err(fixed!("skill-file-too-large", path = show(path), max));
+        let max = count(SKILL_BYTES_MAX, "byte");
+        return Err(format!("`{}` has more than {max}", show(path)));
     };
     let wanted = usize::try_from(head).unwrap_or(usize::MAX).min(content.len());
     Ok(decode(&content[..wanted], usize::MAX).text)

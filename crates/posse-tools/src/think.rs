@@ -1,7 +1,6 @@
 //! A place to think aloud: nothing happens, and the thought stays in the conversation.
 
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
@@ -34,7 +33,7 @@ pub(crate) fn spec() -> ToolSpec {
 
 pub(crate) fn run(_: &FileJob, arguments: ThinkArguments) -> Answer {
     if arguments.thought.trim().is_empty() {
-        return Err(fixed!("thought-empty"));
+        return Err("the thought is empty; write down what you want to think through".to_owned());
     }
     Ok(ToolOutput::text("Noted."))
 }

@@ -3,22 +3,61 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use posse_core::edits::{ChangeKind, FileChange};
+use posse_runtime::ports::ToolContext;
+use posse_sandbox::launch::{FinishedProcess, NotRun, ProcessLauncher};
+use posse_sandbox::supervisor::CommandJob;
+use posse_sandbox::workspace::Workspace;
 use rustix::fs::AtFlags;
 use tokio_util::sync::CancellationToken;
 
 use crate::walk::{EntryKind, WalkEntry, WalkOptions, walk};
-use crate::workspace::Workspace;
 
 /// Looking at so many files takes a tenth of a second; in a larger workspace nobody looks.
 const FILES_MAX: usize = 50_000;
 
 /// Changed files of one command that are named.
-pub(crate) const NAMED_MAX: usize = 1_000;
+const NAMED_MAX: usize = 1_000;
+
+/// Runs a process and names the files of the workspace that are different afterwards.
+pub(crate) async fn run_watched(
+    launch: &ProcessLauncher,
+    job: CommandJob,
+    context: &ToolContext,
+) -> (Result<FinishedProcess, NotRun>, Vec<FileChange>) {
+    let place = job.directory.place().ok();
+    let before = census(place.clone()).await;
+    let ran = launch.run(job, context).await;
+    let Some(before) = before else {
+        // The same note before every command would hide the others.
+        if !launch.is_told.swap(true, Ordering::Relaxed) {
+            let note = "the workspace has more than 50,000 files, or cannot be read: which of them commands \
+                        change is not told";
+            context.note(note.to_owned());
+        }
+        return (ran, Vec::new());
+    };
+    let mut changed = match census(place).await {
+        Some(after) => before.compare(&after),
+        None => Vec::new(),
+    };
+    if changed.len() > NAMED_MAX {
+        context.note(format!("a command changed {} files; the first {NAMED_MAX} are named", changed.len()));
+        changed.truncate(NAMED_MAX);
+    }
+    (ran, changed)
+}
+
+/// Takes a census on a blocking thread: it looks at many files.
+async fn census(place: Option<PathBuf>) -> Option<FileCensus> {
+    let place = place?;
+    tokio::task::spawn_blocking(move || FileCensus::take(&place)).await.ok().flatten()
+}
 
 /// The files of a workspace at one moment.
-pub(crate) struct FileCensus(HashMap<PathBuf, FileMark>);
+struct FileCensus(HashMap<PathBuf, FileMark>);
 
 /// Differs after every write, rename and change of rights. Nobody but the kernel sets the change time.
 #[derive(PartialEq, Eq)]
@@ -30,7 +69,7 @@ struct FileMark {
 
 impl FileCensus {
     /// Looks at every file; `None` if there are too many, or the workspace cannot be read.
-    pub fn take(root: &Path) -> Option<Self> {
+    fn take(root: &Path) -> Option<Self> {
         let workspace = Workspace::open(root).ok()?;
         let directory = workspace.open_directory(Path::new("")).ok()?;
         let (mut files, enough) = (HashMap::new(), CancellationToken::new());
@@ -47,7 +86,7 @@ impl FileCensus {
     }
 
     /// Returns the paths that differ from the later snapshot.
-    pub fn compare(&self, later: &Self) -> Vec<FileChange> {
+    fn compare(&self, later: &Self) -> Vec<FileChange> {
         let there = later.0.iter().filter_map(|(path, mark)| match self.0.get(path) {
             None => Some((path, ChangeKind::Created)),
             Some(before) if before != mark => Some((path, ChangeKind::Modified)),

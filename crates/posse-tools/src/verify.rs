@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use posse_core::verify::{VerifyEnding, VerifyEvidence};
-use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
+use posse_sandbox::confinement::ProcessConfinement;
+use posse_sandbox::launch::{NotRun, ProcessLauncher};
+use posse_sandbox::refusal::SandboxHint;
+use posse_sandbox::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
 
 use crate::bash::{ending, leftovers, shell, shell_args};
-use crate::confinement::ProcessConfinement;
-use crate::launch::{NotRun, ProcessLauncher};
 use crate::output;
-use crate::sandbox::refusal::SandboxHint;
-use crate::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
 
 /// A whole test suite may take its time; the run's own time is a bound as well.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -76,7 +75,7 @@ fn evidence(
     let ended = || ending("command", report, timeout).unwrap_or_default();
     let ending = match (report.stop, &report.end) {
         (Some(CommandStop::TimedOut), _) => {
-            VerifyEnding::Stopped(fixed!("verify-timed-out", seconds = timeout.as_secs()))
+            VerifyEnding::Stopped(format!("timed out after {} s", timeout.as_secs()))
         }
         (Some(CommandStop::Cancelled), _) => VerifyEnding::Stopped("cancelled".to_owned()),
         (Some(CommandStop::Lost), _) => VerifyEnding::Stopped(ended()),

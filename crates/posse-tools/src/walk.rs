@@ -10,13 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use posse_messages::fixed;
+use posse_sandbox::workspace::{OpenFile, Workspace, open_beneath, open_for_reading};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{CountNoun, count};
-use crate::workspace::{OpenFile, Workspace, open_beneath, open_for_reading};
+use crate::answer::count;
 
 /// A tree with more entries is a sign that the wrong directory was named; the note says that the walk stopped.
 const ENTRIES_MAX: u64 = 300_000;
@@ -77,21 +76,21 @@ impl WalkReport {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cancelled {
-            notes.push(fixed!("walk-cancelled"));
+            notes.push("cancelled before the end: the result is incomplete".to_owned());
         }
         if self.too_many {
-            let max = count(ENTRIES_MAX, CountNoun::Entry);
-            notes.push(fixed!("walk-too-many", max));
+            let max = count(ENTRIES_MAX, "entry");
+            notes.push(format!("stopped after {max}: the result is incomplete; name a smaller directory"));
         }
         if self.too_deep > 0 {
-            let closed = count(self.too_deep, CountNoun::Directory);
-            notes.push(fixed!("walk-too-deep", closed, depth_max = DEPTH_MAX));
+            let closed = count(self.too_deep, "directory");
+            notes.push(format!("{closed} below {DEPTH_MAX} levels not entered; name a deeper `path`"));
         }
         if self.unreadable > 0 {
-            notes.push(fixed!("walk-unreadable", entries = count(self.unreadable, CountNoun::Entry)));
+            notes.push(format!("could not read {}", count(self.unreadable, "entry")));
         }
         if self.refused > 0 {
-            notes.push(fixed!("walk-refused", entries = count(self.refused, CountNoun::Entry)));
+            notes.push(format!("left out {} that this task may not look at", count(self.refused, "entry")));
         }
         notes
     }

@@ -1,15 +1,14 @@
 //! Writes a whole file.
 
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
+use posse_sandbox::workspace::{WHOLE_BYTES_MAX, show};
 use serde::Deserialize;
 
-use crate::answer::{CountNoun, count};
+use crate::answer::count;
 use crate::files::{Answer, FileJob, describe};
 use crate::replace::{FileTarget, ParentPolicy};
 use crate::seen::ContentStamp;
-use crate::workspace::{WHOLE_BYTES_MAX, show};
 
 const SCHEMA: &str = r#"{
   "type": "object",
@@ -42,34 +41,34 @@ pub(crate) fn run(job: &FileJob, arguments: WriteArguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let content = arguments.content.as_bytes();
     if content.len() as u64 > WHOLE_BYTES_MAX {
-        return Err(fixed!(
-            "content-too-large",
-            size = count(content.len() as u64, CountNoun::Byte),
-            max = count(WHOLE_BYTES_MAX, CountNoun::Byte)
+        return Err(format!(
+            "the content has {}; at most {} can be written in one call",
+            count(content.len() as u64, "byte"),
+            count(WHOLE_BYTES_MAX, "byte")
         ));
     }
     let target = FileTarget::find(job, &path, ParentPolicy::Create)?;
     let before = target.now()?;
     let stamp = ContentStamp::of_content(content);
-    let size = fixed!(
-        "size-and-lines",
-        bytes = count(content.len() as u64, CountNoun::Byte),
-        lines = count(arguments.content.lines().count() as u64, CountNoun::Line)
+    let size = format!(
+        "{}, {}",
+        count(content.len() as u64, "byte"),
+        count(arguments.content.lines().count() as u64, "line")
     );
     let (done, changed) = match &before {
         // The same call again, after a crash lost its result: the list of changes stays the same.
         Some(existing) if existing.stamp == stamp => {
-            (fixed!("content-same", path = show(&path), size), job.announced(&path))
+            (format!("`{}` has exactly this content ({size})", show(&path)), job.announced(&path))
         }
         Some(existing) => {
             job.desk.seen.check(&job.task, &path, &existing.stamp)?;
             let changed = target.replace(before.as_ref(), content)?;
-            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), CountNoun::Byte);
-            (fixed!("file-replaced", path = show(&path), size, old), Some(changed))
+            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), "byte");
+            (format!("replaced `{}` ({size}; before: {old})", show(&path)), Some(changed))
         }
         None => {
             let changed = target.replace(None, content)?;
-            (fixed!("file-created", path = show(&path), size), Some(changed))
+            (format!("created `{}` ({size})", show(&path)), Some(changed))
         }
     };
     job.desk.seen.note(&job.task, &path, stamp, job.turn);

@@ -16,7 +16,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use posse::budget::ModelTariff;
 use posse::core::agent::{Agent, ModelSettings};
 use posse::core::board::{BoardLimits, OnLimit};
-use posse::core::budget::BudgetCaps;
 use posse::core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format, ModelChoice};
 use posse::core::grant::{Grant, Rights};
 use posse::core::id::AgentName;
@@ -24,15 +23,13 @@ use posse::core::limits::Limits;
 use posse::core::outcome::OutcomeStatus;
 use posse::core::task::TaskRequest;
 use posse::core::tool::{ToolEffect, ToolSpec};
-use posse::driver::StopTokens;
 use posse::models::governor::RateGovernor;
 use posse::models::http::{KeySource, ProviderEndpoint, ProviderTransport, SecretText};
 use posse::models::openai_chat::OpenAiChat;
 use posse::models::retry::{RetryModel, RetryPolicy};
 use posse::models::watch::{StallTimeouts, WatchedModel};
-use posse::observe::Observers;
 use posse::ports::{BoxFuture, ModelResolver, OpenModel, Tool, ToolInput, ToolOutput};
-use posse::session::{Session, SessionConfig};
+use posse::session::{Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
 use posse::store::SqliteStore;
 use posse::toolbox::Toolbox;
 use serde::Deserialize;
@@ -58,7 +55,7 @@ impl Lookup {
             if rows.len() >= bytes {
                 break;
             }
-            let _ = writeln!(rows, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
+            let _ = writeln!(rows, "{row}. name \"item\", state ready, count {}", row * 37 % 100);
         }
         Self { spec, bytes, rows }
     }
@@ -165,29 +162,26 @@ async fn run() -> Outcome {
         Delegate { spec: spec("delegate", "Hand a task to a worker.", "task"), session: own.clone() };
     let endpoint = ProviderEndpoint::new(base_url, KeySource::fixed(SecretText::new("mock")));
     let at_once = n as usize + 1;
-    let session = Session::new(SessionConfig {
+    let session = SessionBuilder {
         id: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos()),
-        owner: "example".to_owned(),
-        lives: |_| false,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
-        models: Arc::new(OneEndpoint {
-            transport: ProviderTransport::new(endpoint)?,
-            governor: RateGovernor::new(at_once),
-        }),
-        tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>, Arc::new(delegate)])?,
-        observers: Observers::default(),
-        agents: Arc::new(vec![worker(turns)?]),
-        grant: Grant::root(["lookup", "delegate"].map(str::to_owned), 1),
-        caps: BudgetCaps::default(),
-        rules: BoardLimits { running_max: at_once, open_max: at_once, on_limit: OnLimit::Queue },
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: posse::session::facades::SessionFacades::default(),
-    })?;
+        stores: SessionStores {
+            owner: "example".to_owned(),
+            lives: |_| false,
+            store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
+            models: Arc::new(OneEndpoint {
+                transport: ProviderTransport::new(endpoint)?,
+                governor: RateGovernor::new(at_once),
+            }),
+            agents: Arc::new(vec![worker(turns)?]),
+        },
+        policy: SessionPolicy {
+            rules: BoardLimits { running_max: at_once, open_max: at_once, on_limit: OnLimit::Queue },
+            ..SessionPolicy::new(Grant::root(["lookup", "delegate"].map(str::to_owned), 1))
+        },
+        place: SessionPlace::new(".", Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>, Arc::new(delegate)])?),
+        watchers: SessionWatchers::default(),
+    }
+    .build()?;
     let _ = own.set(Arc::downgrade(&session));
 
     // Nobody hands on what it does not have itself, so the orchestrator has the worker's tool too.

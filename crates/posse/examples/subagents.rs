@@ -17,10 +17,10 @@ use posse::inbox::TaskInbox;
 use posse::models::scripted::ScriptedModel;
 use posse::observe::{Observers, TraceEvent};
 use posse::ports::{Model, OpenModel, Tool};
+use posse::sandbox::workspace::Workspace;
 use posse::store::SqliteStore;
 use posse::toolbox::Toolbox;
 use posse::tools::skill::SkillCatalog;
-use posse::tools::workspace::Workspace;
 use posse::{SubAgent, Thinking};
 
 const SCRIPT: &str = r#"

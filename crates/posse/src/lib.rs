@@ -4,6 +4,8 @@
 //! [`driver`] for a single run. `examples/single.rs` is a whole program: one agent, one tool of its own, a durable
 //! journal. `examples/subagents.rs` runs without a key: an agent with two specialists.
 
+#![forbid(unsafe_code)]
+
 mod subagent;
 
 pub use subagent::{SubAgent, Thinking};
@@ -13,6 +15,7 @@ pub use posse_definitions as definitions;
 pub use posse_messages as messages;
 pub use posse_models as models;
 pub use posse_runtime::{budget, driver, inbox, observe, ports, resolve, session, toolbox};
+pub use posse_sandbox as sandbox;
 pub use posse_store as store;
 pub use posse_telemetry as telemetry;
 pub use posse_tools as tools;

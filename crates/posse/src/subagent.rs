@@ -6,7 +6,7 @@ use std::time::Duration;
 use posse_core::agent::{Agent, Effort, ModelSettings};
 use posse_core::budget::BudgetCaps;
 use posse_core::edits::FileChange;
-use posse_core::event::Event;
+use posse_core::event::EventEntry;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
@@ -15,7 +15,7 @@ use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{ToolEffect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use posse_runtime::budget::ModelTariff;
 use posse_runtime::driver::{self, DriverPorts, NestedRuns, ResumeMode, StopTokens};
 use posse_runtime::inbox::TaskInbox;
@@ -164,7 +164,7 @@ impl SubAgent {
         self
     }
 
-    /// Whether tools that it may not call are hidden from it, too.
+    /// Hides tools that this agent may not call.
     ///
     /// By default they are not: its requests then begin like those of its siblings, which a provider's prompt cache goes
     /// by. A call that is not allowed is refused in either case.
@@ -173,8 +173,8 @@ impl SubAgent {
         self
     }
 
-    /// Who is asked before a call of this agent that has an effect, instead of whoever its caller asks. The caller and other
-    /// agents keep theirs.
+    /// Sets the approver for calls of this agent that have an effect, instead of its caller's. The caller and other agents
+    /// keep theirs.
     ///
     /// With [`AutoApprove`](posse_runtime::ports::AutoApprove) nobody is asked: that **takes a safeguard away from this agent
     /// and everything below it**. Register it on purpose, never for convenience.
@@ -205,19 +205,19 @@ impl SubAgent {
 
     async fn run(&self, input: &ToolInput<'_>, arguments: &Value) -> ToolOutput {
         let Some(nesting) = &input.context.nesting else {
-            return ToolOutput::error(fixed!("nested-misconfigured", why = fixed!("nested-nowhere")));
+            return ToolOutput::error("Sub-agent configuration error: there is no run to be part of");
         };
         if nesting.grant.depth() == 0 {
-            return ToolOutput::error(fixed!("delegation-too-deep", depth_max = nesting.grant.depth_max()));
+            return ToolOutput::error(nesting.grant.too_deep());
         }
         let Some(prompt) = arguments["prompt"].as_str().filter(|prompt| !prompt.trim().is_empty()) else {
-            return ToolOutput::mistake(fixed!("prompt-required"));
+            return ToolOutput::mistake("prompt is required");
         };
         let id = TaskId::nested(&input.context.task, &self.spec.name, input.key);
         let prepared = self.prepare(input.context, nesting, prompt, arguments["system"].as_str());
         let (start, mut ports) = match prepared {
             Ok(prepared) => prepared,
-            Err(e) => return ToolOutput::error(fixed!("nested-misconfigured", why = e.english())),
+            Err(e) => return ToolOutput::error(format!("Sub-agent configuration error: {}", e.english())),
         };
         if let Some(hook) = &self.trace_hook {
             ports.observers =
@@ -225,7 +225,7 @@ impl SubAgent {
         }
         match drive(&ports, id, &input.context.task, start).await {
             Ok(outcome) => answer(&outcome),
-            Err(e) => ToolOutput::error(fixed!("nested-failed", why = e.english())),
+            Err(e) => ToolOutput::error(format!("Sub-agent error: {}", e.english())),
         }
     }
 
@@ -351,7 +351,7 @@ async fn drive(ports: &DriverPorts, id: TaskId, parent: &TaskId, start: TaskStar
             driver::start(ports, id, Some(parent.clone()), owner, start).await
         }
         Err(e) => Err(e),
-        Ok(row) if row.status == "running" => {
+        Ok(row) if row.state.is_running() => {
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             driver::resume(ports, id, &owner, onward, &start.grant).await
         }
@@ -378,9 +378,9 @@ fn answer(outcome: &Outcome) -> ToolOutput {
     };
     let so_far = match outcome.text.trim() {
         "" => String::new(),
-        text => format!("\n\n{}\n{text}", fixed!("so-far")),
+        text => format!("\n\nWhat it had so far:\n{text}"),
     };
-    ToolOutput { changed, ..ToolOutput::error(format!("{}{so_far}", fixed!("nested-failed", why))) }
+    ToolOutput { changed, ..ToolOutput::error(format!("Sub-agent error: {why}{so_far}")) }
 }
 
 /// The hook sees its own agent and nobody else's.
@@ -390,9 +390,9 @@ struct TracedObserver {
 }
 
 impl Observer for TracedObserver {
-    fn event(&self, task: &TaskId, event: &Event) {
-        if *task == self.task {
-            (self.hook)(&TraceEvent::Event(event));
+    fn event(&self, entry: &EventEntry) {
+        if entry.task_id == self.task {
+            (self.hook)(&TraceEvent::Event(&entry.event));
         }
     }
 

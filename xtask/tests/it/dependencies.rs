@@ -1,4 +1,4 @@
-//! `messages ← core ← runtime ← { models, tools, store, … } ← cli`, read from what cargo resolved. Dependencies of tests do not
+//! `messages ← core ← runtime ← { models, sandbox ← { tools, git ← review }, store, … } ← cli`, read from what cargo resolved. Dependencies of tests do not
 //! count: a test may use anything.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +57,11 @@ fn allowed(member: &str, members: &Names) -> Names {
         "posse-messages" | "xtask" => set(&[]),
         "posse-core" => set(&["posse-messages"]),
         "posse-runtime" | "posse-net" => set(&["posse-messages", "posse-core"]),
+        "posse-tools" | "posse-mcp" => {
+            set(&["posse-messages", "posse-core", "posse-net", "posse-runtime", "posse-sandbox"])
+        }
+        "posse-git" => set(&["posse-messages", "posse-core", "posse-runtime", "posse-sandbox"]),
+        "posse-review" => set(&["posse-messages", "posse-core", "posse-git"]),
         // The binary and the library facade are where the others meet. What only tests need stays out of them.
         "posse-cli" | "posse" => members
             .iter()

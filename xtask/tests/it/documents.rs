@@ -1,6 +1,7 @@
 //! Architecture documents name only files and symbols that exist.
 //!
-//! Checked are the spans in backticks of `ARCHITECTURE.md`, `docs/internals` and `docs/decisions`, outside of fenced blocks:
+//! Checked are the links and the spans in backticks of `README.md`, `ARCHITECTURE.md`, `docs/guides`, `docs/internals` and
+//! `docs/decisions`, outside of fenced blocks:
 //! paths, and names that look like Rust (`TypeName`, `Type::method`, `function()`, `macro!`). Plain lower-case words are not
 //! checked, because most of them are tool names, keys or commands.
 
@@ -12,6 +13,9 @@ use crate::rows::sources;
 
 /// Longest map that a newcomer reads to its end.
 const MAP_BYTES_MAX: usize = 8_000;
+
+/// Longest README by which a stranger decides in half a minute.
+const README_LINES_MAX: usize = 150;
 
 /// Folders that a path in a document starts with. A shorter path is the end of one, such as `session/adopt.rs`.
 const PATH_STARTS: &[&str] = &["crates/", "posse-", "xtask/", "docs/"];
@@ -104,8 +108,8 @@ fn identifiers(source: &str, found: &mut BTreeSet<String>) {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let mut found = vec![crate::root().join("ARCHITECTURE.md")];
-    for folder in ["docs/internals", "docs/decisions"] {
+    let mut found = ["README.md", "ARCHITECTURE.md"].map(|file| crate::root().join(file)).to_vec();
+    for folder in ["docs/guides", "docs/internals", "docs/decisions"] {
         let files = fs::read_dir(crate::root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         found.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
     }
@@ -158,6 +162,15 @@ fn the_map_stays_short() {
         bytes <= MAP_BYTES_MAX,
         "ARCHITECTURE.md has {bytes} bytes; move details to docs/internals or docs/decisions"
     );
+}
+
+#[test]
+fn the_readme_stays_short_and_names_the_first_commands() {
+    let readme = fs::read_to_string(crate::root().join("README.md")).unwrap();
+    let lines = readme.lines().count();
+    assert!(lines <= README_LINES_MAX, "README.md has {lines} lines; move details to docs/guides");
+    let commands: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("    ")).take(2).collect();
+    assert_eq!(commands, ["cargo run --release -- demo", "cargo xtask test"]);
 }
 
 #[test]

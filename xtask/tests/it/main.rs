@@ -1,5 +1,5 @@
 //! The shape of the project: who may use whom, how long a function may be, which faults and which requirements have their
-//! test, which names the architecture documents may use.
+//! test, which names the documents and the types may use.
 
 mod dependencies;
 mod documents;
@@ -8,6 +8,8 @@ mod functions;
 mod requirements;
 mod rows;
 mod threats;
+mod unsafe_code;
+mod voice;
 
 use std::path::Path;
 

@@ -12,13 +12,12 @@ const ROWS: usize = 35;
 /// repository or a person comes behind the end of the options, or cannot begin with a dash.
 const STARTERS: &[&str] = &[
     "posse-cli/src/commands/mcp/doctor.rs",
-    "posse-cli/src/commands/review/git.rs",
     "posse-cli/src/commands/servers/login.rs",
     "posse-cli/src/commands/worker.rs",
-    "posse-tools/src/sandbox/bubblewrap.rs",
-    "posse-tools/src/supervisor.rs",
-    "posse-tools/src/supervisor/helper.rs",
-    "posse-tools/src/worktree/git.rs",
+    "posse-git/src/git.rs",
+    "posse-sandbox/src/bubblewrap.rs",
+    "posse-sandbox/src/supervisor.rs",
+    "posse-sandbox/src/supervisor/helper.rs",
 ];
 
 /// Guarantees whose tests say as well what they were seen to fail without.

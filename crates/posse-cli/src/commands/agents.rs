@@ -1,4 +1,4 @@
-//! `posse agents`: who can be asked here, and what became of what their files say.
+//! `posse agents`: list, show, check, create and export agents.
 
 mod check;
 pub(super) mod view;
@@ -156,7 +156,7 @@ fn new(global: &GlobalArgs, name: &str, user: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Others that have the name of a new agent.
+/// Other agent files with the name of a new agent.
 struct NameConflicts {
     shadows: Vec<String>,
     hidden_by: Option<String>,
@@ -186,7 +186,7 @@ fn export(global: &GlobalArgs, name: &str, to: &str, out: Option<&Path>, force: 
     };
     let setup = Setup::load(global)?;
     let snapshot = snapshot(&setup);
-    // Writing down what a file says needs no trust in it.
+    // Exporting a file needs no trust in it.
     let definition = match snapshot.entry(name).and_then(view::definition) {
         Some(definition) => definition,
         None => snapshot.find(name)?,

@@ -1,4 +1,4 @@
-//! `posse approvals`: calls that wait for a yes, whichever process made them.
+//! `posse approvals`: calls that wait for approval, in any process.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -21,7 +21,7 @@ use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
 use crate::columns::cut;
 use crate::{desk, setup, terminal};
 
-/// How often it looks for new questions.
+/// Poll interval for new requests.
 const LOOK: Duration = Duration::from_millis(300);
 
 pub async fn run(global: &GlobalArgs, command: ApprovalsCommand) -> Result<ExitCode> {
@@ -56,7 +56,7 @@ fn tell(parked: &ParkedCall, json: bool) {
     }
 }
 
-/// One line: enough to know which one it is, never enough to decide by.
+/// Formats one line: enough to identify the call, not enough to decide on it.
 fn line(parked: &ParkedCall) -> String {
     let request = &parked.request;
     let left = match &parked.state {
@@ -132,7 +132,7 @@ async fn give(
     Ok(ExitCode::SUCCESS)
 }
 
-/// New questions as they come, and what became of them.
+/// Prints new requests and their outcomes; at a terminal, asks about each.
 async fn watch(store: &SqliteStore, json: bool) -> Result<ExitCode> {
     let answers_here = !json && terminal::is_attended();
     let mut known: BTreeSet<String> = BTreeSet::new();

@@ -1,5 +1,4 @@
-//! `posse chat`: every line goes on with the same conversation. The conversation is a task like any other: it is in the
-//! store, and can be taken up again.
+//! `posse chat`: each line continues the same conversation, which is a stored task and can be resumed.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -11,7 +10,7 @@ use posse_messages::say;
 use posse_runtime::driver::ResumeMode;
 use rustyline::error::ReadlineError;
 
-use super::drive::{ProgressView, RunSession, RunWork};
+use super::drive::{ProgressView, RunSession, RunView, RunWork};
 use super::run::{self, LeadAgent};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, GlobalArgs, RunOptions};
@@ -39,7 +38,7 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
     loop {
         let line = tokio::select! {
             line = read_line() => line?,
-            // Nothing is under way, and the conversation can be resumed.
+            // No task is running, and the conversation can be resumed.
             signal = end.recv() => return Ok(ExitCode::from(signal.exit_code())),
         };
         let Some(line) = line else { break };
@@ -56,7 +55,7 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
                 continue;
             }
         }
-        // A room per message: Ctrl-C stops an answer, not the conversation.
+        // A session per message: Ctrl-C stops an answer, not the conversation.
         let room = talk.room(&args.how, global.json, &line)?;
         let began = Instant::now();
         let work = match talk.id.clone() {
@@ -77,7 +76,7 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// What a line is: something for the model or something for us.
+/// A typed line: a message for the model or a slash command.
 #[derive(Debug, PartialEq)]
 enum ChatInput<'a> {
     Message,
@@ -87,7 +86,7 @@ enum ChatInput<'a> {
 }
 
 impl<'a> ChatInput<'a> {
-    /// A command is a slash and one word of letters, so that a path is none.
+    /// Parses a line. A command is a slash and one word of letters, so a path is a message.
     fn parse(line: &'a str) -> Self {
         let word = line.split_whitespace().next().unwrap_or_default();
         let is_command = line.starts_with('/')
@@ -110,7 +109,7 @@ struct ChatSession {
     place: SessionSource,
 }
 
-/// Where the rooms come from.
+/// Source of the sessions: this directory's setup, or an earlier task.
 enum SessionSource {
     New(Box<Setup>),
     Earlier(Box<TakenUp>),
@@ -118,7 +117,7 @@ enum SessionSource {
 
 impl ChatSession {
     fn begin(setup: Setup, how: &RunOptions) -> Result<Self> {
-        let mut lead = run::lead(&setup, how)?;
+        let mut lead = run::lead(&setup, how, &setup.tools()?)?;
         if !lead.verify.is_empty() {
             lead.notes.push(say!("chat-not-verified"));
         }
@@ -131,7 +130,7 @@ impl ChatSession {
         Self { id: Some(id), session_id, lead, place: SessionSource::Earlier(Box::new(taken_up)) }
     }
 
-    /// Says before the first message is typed that no answer could come.
+    /// Fails before the first prompt if no model could answer.
     fn check(&self, how: &RunOptions) -> Result<()> {
         let (setup, caps) = match &self.place {
             SessionSource::New(setup) => (&**setup, setup.caps(how)),
@@ -148,17 +147,17 @@ impl ChatSession {
     }
 
     fn room(&self, how: &RunOptions, json: bool, title: &str) -> Result<RunSession> {
+        let view = RunView { progress: ProgressView::Shown, json, title };
         match &self.place {
             SessionSource::New(setup) => {
-                let (lead, session_id) = (&self.lead, self.session_id.clone());
-                run::room(setup, how, lead, session_id, ProgressView::Shown, json, title)
+                run::room(setup, how, setup.tools()?, &self.lead, self.session_id.clone(), view)
             }
-            SessionSource::Earlier(taken_up) => taken_up.room(how, ProgressView::Shown, json, title),
+            SessionSource::Earlier(taken_up) => taken_up.room(how, view),
         }
     }
 }
 
-/// A conversation keeps what it was begun with; a flag that would change nothing is refused, not ignored.
+/// Refuses flags that cannot change an existing conversation, instead of ignoring them.
 fn refuse_what_is_fixed(how: &RunOptions) -> Result<()> {
     let fixed = [
         ("--model", how.common.model.is_some()),
@@ -175,7 +174,7 @@ fn refuse_what_is_fixed(how: &RunOptions) -> Result<()> {
     Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("chat-flag-fixed-hint", flag)))
 }
 
-/// The next message; `None` at the end of the input. Empty lines are passed over.
+/// Reads the next message, skipping empty lines; `None` at the end of input.
 async fn read_line() -> Result<Option<String>> {
     let read = tokio::task::spawn_blocking(|| {
         let mut editor = rustyline::DefaultEditor::new()?;

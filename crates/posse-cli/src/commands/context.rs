@@ -1,4 +1,4 @@
-//! `posse context`: what a session's participants share, seen and changed from outside.
+//! `posse context`: read and change the shared context of a session from outside.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -25,7 +25,7 @@ use crate::render::{CountedNoun, many, tokens};
 use crate::setup::Setup;
 use crate::terminal;
 
-/// Far above the longest value, so that one that is too long is refused by its size in tokens.
+/// Far above the token limit of a value, so that the error names the token limit.
 const VALUE_BYTES_MAX: u64 = 1 << 20;
 
 pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
@@ -70,7 +70,7 @@ pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
     .map_err(for_people)
 }
 
-/// The hints of the rules speak of the tool; a person has commands.
+/// Replaces hints about the tool by hints about commands.
 fn for_people(error: Error) -> Error {
     match error.code() {
         ErrorCode::KeyNotFound if error.advice() == Some(&localized!("key-not-found-hint")) => {
@@ -101,7 +101,7 @@ impl ContextTarget {
         self.ask(ContextRequest::ListKeys).await
     }
 
-    /// One value alone can be piped; several have their names with them; without a name it is everything.
+    /// Reads one value (bare, so that it can be piped), several with their names, or all.
     async fn read(&self, keys: Vec<String>) -> Result<ExitCode> {
         let wanted = match keys.as_slice() {
             [] => {
@@ -201,11 +201,11 @@ impl ContextTarget {
     }
 }
 
-/// A key that was asked for and is not there is a failure also among others.
+/// Fails if any requested key is missing or a wait timed out.
 fn code(answer: &ContextAnswer) -> ExitCode {
     match answer {
         ContextAnswer::Batch { missing, .. } if !missing.is_empty() => ExitCode::FAILURE,
-        // Nothing happened in its time.
+        // The wait timed out.
         ContextAnswer::Waited(waited) if waited.is_empty() => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     }
@@ -283,6 +283,6 @@ fn text(argument: String) -> Result<String> {
     let failed = |e| Error::new(ErrorCode::Io, say!("input-not-text")).caused_by(e);
     let mut text = String::new();
     std::io::stdin().lock().take(VALUE_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
-    // What `echo` adds is not meant.
+    // Drops the newline that `echo` adds.
     Ok(text.strip_suffix('\n').map_or_else(|| text.clone(), str::to_owned))
 }

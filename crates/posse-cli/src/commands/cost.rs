@@ -1,4 +1,4 @@
-//! `posse cost`: what tasks have cost, by agent, model, day or project.
+//! `posse cost`: spending by agent, model, day or project.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
     if args.by == CostGroup::Project {
         lines = by_project(lines);
     }
-    // A task that used two models, or worked on two days, is one task in all.
+    // Counted by workspace: a task that used two models, or worked on two days, is still one task.
     let tasks = store.spending(SpendingGroup::Workspace, since_ms).await?;
     let mut total = SpendingTotal::default();
     lines.iter().for_each(|line| total.add(&line.total));
@@ -65,7 +65,7 @@ fn group(by: CostGroup) -> SpendingGroup {
     }
 }
 
-/// Joins the workspaces of one project, the dearest project first.
+/// Merges the workspaces of one project, most expensive project first.
 fn by_project(lines: Vec<SpendingLine>) -> Vec<SpendingLine> {
     let mut joined: Vec<SpendingLine> = Vec::new();
     for line in lines {

@@ -1,13 +1,11 @@
-//! `posse demo`: a whole delegation with a scripted model. The loop, the session, the tools, the journal and the view are
-//! the ones every task has; only the model is played, and the tools look at a small world made up here.
+//! `posse demo`: a whole delegation with a scripted model. Loop, session, tools, journal and view are the real ones;
+//! only the model and the world that the tools see are made up.
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use posse_core::agent::Agent;
-use posse_core::approval::ApprovalPolicy;
-use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
@@ -20,16 +18,19 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_models::scripted::ScriptedModel;
 use posse_runtime::budget::ModelTariff;
+use posse_runtime::liveness as owner;
+use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    BoxFuture, ModelResolver, OpenModel, Store, TaskFilter, TaskQuery, Tool, ToolInput, ToolOutput,
+    BoxFuture, JournalStore, ModelResolver, OpenModel, TaskFilter, TaskQuery, Tool, ToolInput, ToolOutput,
 };
-use posse_runtime::session::facades::SessionFacades;
+use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse_runtime::toolbox::Toolbox;
 use posse_store::SqliteStore;
 use serde_json::Value;
 
-use super::drive::{ProgressView, RunParts, RunSession, RunWork};
+use super::drive::{ProgressView, RunAids, RunSession, RunView, RunWork};
+use super::refusals::OperatorGrant;
 use crate::args::GlobalArgs;
-use crate::servers::ServerRegistry;
 use crate::setup::{Setup, name, new_session_id};
 use crate::terminal;
 
@@ -46,34 +47,9 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
         terminal::note(&format!("{}\n", say!("demo-banner", state = state.display())));
     }
     let session_id = new_session_id();
-    let room = RunSession::new(RunParts {
-        redactor: SecretRedactor::default(),
-        approvals: ApprovalPolicy::default(),
-        attended: false,
-        verifier: None,
-        facades: SessionFacades::default(),
-        rules: posse_runtime::session::RULES,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        servers: Arc::new(ServerRegistry::none()),
-        session_id: session_id.clone(),
-        workspace: ".".to_owned(),
-        store: store.clone(),
-        models: Arc::new(DemoModels),
-        tools: world(),
-        agents: Arc::new(vec![
-            definition(
-                "researcher",
-                "Investigates technical issues using logs and metrics",
-                10,
-                &["search_logs", "query_metrics", "shared_context"],
-            ),
-            definition("writer", "Drafts documentation and reports", 5, &["shared_context"]),
-        ]),
-        read_only: false,
-        denied: Vec::new(),
-        grant: Grant::root(
+    let (tools, grant) = (
+        world(),
+        Grant::root(
             [
                 "subagent",
                 "shared_context",
@@ -85,12 +61,35 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
             .map(str::to_owned),
             1,
         ),
-        caps: BudgetCaps::default(),
-        watchers: setup.telemetry.watchers()?,
-        json: global.json,
-        title: TASK.to_owned(),
-        view: ProgressView::Shown,
-    })?;
+    );
+    let parts = SessionBuilder {
+        id: session_id.clone(),
+        stores: SessionStores {
+            owner: owner::owner(),
+            lives: owner::lives,
+            store: store.clone(),
+            models: Arc::new(DemoModels),
+            agents: Arc::new(vec![
+                definition(
+                    "researcher",
+                    "Investigates technical issues using logs and metrics",
+                    10,
+                    &["search_logs", "query_metrics", "shared_context"],
+                ),
+                definition("writer", "Drafts documentation and reports", 5, &["shared_context"]),
+            ]),
+        },
+        policy: SessionPolicy::new(grant.clone()),
+        place: SessionPlace::new(".", Toolbox::new(tools.clone())?.redacted_by(SecretRedactor::default())),
+        watchers: SessionWatchers {
+            observers: Observers::new(setup.telemetry.watchers()?),
+            ..SessionWatchers::default()
+        },
+    };
+    let operator = OperatorGrant::new(&grant, &tools, false, Vec::new());
+    let aids = RunAids { operator, servers: Arc::default(), worktrees: None, asks: false };
+    let view = RunView { progress: ProgressView::Shown, json: global.json, title: TASK };
+    let room = RunSession::new(parts, view, aids)?;
     let orchestrator = Agent {
         limits: Limits { turns_max: 200, ..Limits::default() },
         ..Agent::new(name("orchestrator"), MODEL, prompt("orchestrator"))
@@ -110,8 +109,8 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// In a pipe there was no tree to look at, so its last state is said here; the shared context is said to everyone.
-async fn summarise(room: &RunSession, store: &dyn Store, session_id: &str) -> Result<()> {
+/// Prints the shared context, and in a pipe, where no tree was shown, the state of each subagent.
+async fn summarise(room: &RunSession, store: &dyn JournalStore, session_id: &str) -> Result<()> {
     if room.live.is_none() {
         let children = TaskFilter::ChildrenOf(TaskId::root(session_id));
         for row in store.find_tasks(TaskQuery::of(children)).await?.iter().rev() {
@@ -119,7 +118,7 @@ async fn summarise(room: &RunSession, store: &dyn Store, session_id: &str) -> Re
                 "{} {:<10} {} · {}",
                 row.id.short(),
                 row.agent,
-                row.status,
+                row.state,
                 say!("turns-shown", n = row.turns)
             ));
         }
@@ -148,20 +147,20 @@ fn definition(who: &str, description: &str, turns: u32, tools: &[&str]) -> Arc<D
     Arc::new(definition)
 }
 
-/// The same script for everyone; the agent's name picks the role.
+/// One script for every agent; the agent's name picks the role.
 struct DemoModels;
 
 impl ModelResolver for DemoModels {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let model = ScriptedModel::parse(MODEL, SCRIPT, Some(agent.name.as_str()))?;
-        // A played model costs nothing, and that is known.
+        // A scripted model has a known price of zero.
         let free = Price { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
         let tariff = ModelTariff::new([(MODEL.to_owned(), Some(free))]);
         Ok(OpenModel { model: Arc::new(model), tariff })
     }
 }
 
-/// A service with a configuration that someone changed.
+/// A service whose configuration was changed for the worse.
 struct DemoWorld {
     pool: Mutex<u32>,
 }
@@ -217,7 +216,7 @@ impl DemoWorld {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// With fewer connections than workers, requests queue for them.
+    /// Requests per second: with fewer connections than workers, requests queue.
     fn throughput(&self) -> u32 {
         if *self.pool() >= 200 { 1000 } else { 700 }
     }

@@ -1,4 +1,4 @@
-//! `posse doctor`: what this installation has and lacks, and what to do about it.
+//! `posse doctor`: checks of this installation, each with a remedy.
 
 use std::process::ExitCode;
 
@@ -7,17 +7,19 @@ use posse_core::approval::ApprovalHandling;
 use posse_core::board::{BoardLimits, OnLimit};
 use posse_core::grant::SandboxTier;
 use posse_core::text::estimate_tokens;
+use posse_mcp::registry::ServerFilter;
 use posse_messages::say;
+use posse_models::providers::KNOWN;
 use posse_runtime::context::now_ms;
 use serde_json::{Value, json};
 
+use super::servers::ServerView;
 use crate::agents::load;
 use crate::args::{GlobalArgs, RunOptions};
 use crate::columns::PaddedCell;
-use crate::models::{self, KNOWN, process_env};
+use crate::models::process_env;
 use crate::render::{CountedNoun, many};
-use crate::retention::{REPORT, RetentionCaps};
-use crate::servers::{ServerFilter, ServerRegistry};
+use crate::retention::{REPORT, caps};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::{sizes, spans, terminal};
 
@@ -67,7 +69,7 @@ async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
     };
     findings.push(configuration(&setup));
     findings.extend(keys(&setup));
-    findings.push(match models::default_model(&setup.config, None, process_env) {
+    findings.push(match setup.config.models().default_model(None, &process_env) {
         Ok(model) => DoctorFinding::new("model", CheckMark::Fine, model),
         Err(e) => DoctorFinding::new(
             "model",
@@ -99,7 +101,7 @@ fn configuration(setup: &Setup) -> DoctorFinding {
     }
 }
 
-/// Which keys are seen; never what they are.
+/// Lists the names of the key variables that are set, never their values.
 fn keys(setup: &Setup) -> Vec<DoctorFinding> {
     let mut names: Vec<String> =
         KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
@@ -123,7 +125,7 @@ fn keys(setup: &Setup) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Which tier is in force. That commands are refused is a state in which nothing is broken but they do not run.
+/// Reports the sandbox tier. If commands are refused for lack of one, the installation is still sound.
 fn confinement(setup: &Setup) -> DoctorFinding {
     let tier = setup.sandbox.tier();
     let mark = match &tier {
@@ -132,9 +134,11 @@ fn confinement(setup: &Setup) -> DoctorFinding {
         Err(_) => CheckMark::Trouble,
     };
     let more = match &tier {
-        Ok(SandboxTier::None) => " (`sandbox.tier` is `off`)".to_owned(),
-        Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => format!(" · network: {}", setup.network()),
-        Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
+        Ok(SandboxTier::None) => format!(" {}", say!("doctor-sandbox-off")),
+        Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => {
+            format!(" · {}", say!("doctor-sandbox-network", network = setup.network()))
+        }
+        Err(_) => format!(" · {}", say!("doctor-sandbox-hint")),
     };
     let mut text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
     let opened = setup.sandbox.protection().opened();
@@ -145,7 +149,7 @@ fn confinement(setup: &Setup) -> DoctorFinding {
     DoctorFinding::new("confinement", mark, text)
 }
 
-/// What happens with calls that somebody has to be asked about.
+/// Reports how calls that need approval are handled.
 fn approvals(setup: &Setup) -> DoctorFinding {
     let attended = terminal::is_attended();
     let policy = setup.tools().and_then(|found| setup.approvals(&RunOptions::default(), attended, &found));
@@ -156,16 +160,14 @@ fn approvals(setup: &Setup) -> DoctorFinding {
     let who = match policy.mode {
         ApprovalHandling::Ask => {
             let default = policy.on_deadline.wire();
-            format!("you are asked; {default} after {} s without an answer", policy.deadline_ms / 1000)
+            say!("doctor-approvals-ask", default, seconds = policy.deadline_ms / 1000)
         }
-        ApprovalHandling::Deny => "nobody is asked: refused".to_owned(),
-        ApprovalHandling::AllowListed => {
-            "nobody is asked: what `approvals.allow` lists is done, all else is refused".to_owned()
-        }
-        ApprovalHandling::Unattended => "nobody sits here: refused; at a terminal you are asked".to_owned(),
+        ApprovalHandling::Deny => say!("doctor-approvals-deny"),
+        ApprovalHandling::AllowListed => say!("doctor-approvals-listed"),
+        ApprovalHandling::Unattended => say!("doctor-approvals-unattended"),
     };
     let asked = match setup.config.approvals.ask.as_slice() {
-        [] => "what agents' files ask about".to_owned(),
+        [] => say!("doctor-approvals-default"),
         ask => ask.join(", "),
     };
     DoctorFinding::new("approvals", CheckMark::Info, format!("{asked} · {who}"))
@@ -214,9 +216,9 @@ fn delegation(setup: &Setup) -> DoctorFinding {
     DoctorFinding::new("delegation", CheckMark::Info, text)
 }
 
-/// Each MCP server with its state and how it is held; nobody is started.
+/// Reports each MCP server with its state and sandbox, without starting any.
 fn servers(setup: &Setup) -> Vec<DoctorFinding> {
-    let servers = ServerRegistry::load(setup, ServerFilter::All);
+    let servers = setup.load_servers(ServerFilter::All);
     let of_servers =
         servers.all().iter().map(|named| DoctorFinding::new("MCP servers", CheckMark::Info, named.line()));
     let problems = servers
@@ -237,7 +239,7 @@ fn agents(setup: &Setup) -> DoctorFinding {
     DoctorFinding::new("agents", if usable == all { CheckMark::Fine } else { CheckMark::Info }, text)
 }
 
-/// What every request of an orchestrator carries along, in tokens, before a word was said.
+/// Counts the prompt tokens that every request of an orchestrator carries.
 fn prompts(setup: &Setup) -> DoctorFinding {
     let facades = match setup.facades() {
         Ok(facades) => facades,
@@ -268,9 +270,9 @@ async fn store(setup: &Setup) -> DoctorFinding {
     }
 }
 
-/// How long tasks stay, and what the last `posse gc` deleted.
+/// Reports the retention caps and what the last `posse gc` deleted.
 fn retention(setup: &Setup) -> DoctorFinding {
-    let caps = RetentionCaps::of(&setup.config.store);
+    let caps = caps(&setup.config.store);
     let mut parts = Vec::new();
     parts.extend(caps.age_ms.map(|age| say!("doctor-retention-age", age = spans::in_words(age / 1000))));
     parts.extend(caps.bytes.map(|bytes| say!("doctor-retention-size", size = sizes::in_words(bytes))));
@@ -287,7 +289,7 @@ fn retention(setup: &Setup) -> DoctorFinding {
     DoctorFinding::new("retention", CheckMark::Info, parts.join(" · "))
 }
 
-/// For people; programs get the topic itself.
+/// Localized topic for people; programs get the topic itself.
 fn topic(topic: &str) -> String {
     match topic {
         "version" => say!("topic-version"),

@@ -1,98 +1,77 @@
-//! What `run`, `chat`, `demo` and `tasks resume` share: a session, its view, and how to stop it.
+//! Session, progress view and stopping, shared by `run`, `chat`, `demo` and `tasks resume`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
-use posse_core::approval::{ApprovalHandling, ApprovalPolicy};
-use posse_core::board::BoardLimits;
-use posse_core::budget::BudgetCaps;
-use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::message::Block;
 use posse_core::outcome::{InDoubtCall, Outcome, OutcomeStatus, StopReason};
-use posse_core::redact::SecretRedactor;
 use posse_core::text::{head_and_tail, visible};
 use posse_core::usage::{SpendingTotal, dollars};
 use posse_core::verify::VerifyEvidence;
 use posse_core::{Error, ErrorCode, Result};
+use posse_git::WorktreeProvider;
+use posse_mcp::registry::ServerRegistry;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::driver::{ResumeMode, StopTokens};
-use posse_runtime::observe::Observers;
-use posse_runtime::ports::{AgentLookup, ModelResolver, Observer, Store, Tool, Verifier, WorktreeSource};
-use posse_runtime::session::facades::SessionFacades;
-use posse_runtime::session::{Session, SessionConfig};
-use posse_runtime::toolbox::Toolbox;
+use posse_runtime::driver::ResumeMode;
+use posse_runtime::session::{Session, SessionBuilder};
+use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind};
 
 use super::refusals::OperatorGrant;
 use crate::desk::ApprovalPrompt;
-use crate::edits::{self, EditSpan, EditedFile};
 use crate::envelope::envelope;
 use crate::render::{self, CountedNoun, LiveTree, file, many, tokens, with_subagents};
-use crate::servers::ServerRegistry;
 use crate::terminal::OutputDelivery;
-use crate::worktrees::WorktreeProvider;
-use crate::{owner, signals, terminal};
+use crate::{signals, terminal};
 
+/// A session at this terminal: shown while it runs, stopped by signals, concluded with a report.
 pub struct RunSession {
     pub session: Arc<Session>,
-    pub models: Arc<dyn ModelResolver>,
-    agents: Arc<dyn AgentLookup>,
     pub live: Option<Arc<LiveTree>>,
     pub json: bool,
-    operator: OperatorGrant,
-    stop: StopTokens,
-    /// Asks the person at the terminal.
+    aids: RunAids,
+    /// Asks about calls at this terminal.
     desk: Option<ApprovalPrompt>,
-    servers: Arc<ServerRegistry>,
-    worktrees: Option<Arc<WorktreeProvider>>,
-    store: Arc<dyn Store>,
 }
 
-pub struct RunParts {
-    pub approvals: ApprovalPolicy,
-    /// Somebody sits at the terminal.
-    pub attended: bool,
-    pub session_id: String,
-    pub workspace: String,
-    pub store: Arc<dyn Store>,
-    pub models: Arc<dyn ModelResolver>,
-    pub tools: Vec<Arc<dyn Tool>>,
-    pub agents: Arc<dyn AgentLookup>,
-    pub grant: Grant,
-    /// `--read-only` was said.
-    pub read_only: bool,
-    /// Tools that the configuration denies.
-    pub denied: Vec<String>,
-    pub caps: BudgetCaps,
-    /// Who watches besides the person at the terminal.
-    pub watchers: Vec<Arc<dyn Observer>>,
-    pub json: bool,
-    pub title: String,
-    pub view: ProgressView,
-    pub verifier: Option<Arc<dyn Verifier>>,
-    pub redactor: SecretRedactor,
-    pub facades: SessionFacades,
-    pub rules: BoardLimits,
-    pub lease_ms: u64,
-    pub worktrees: Option<Arc<WorktreeProvider>>,
-    pub apart_from: Option<String>,
+/// Values that explain and conclude a run.
+pub struct RunAids {
+    pub operator: OperatorGrant,
     pub servers: Arc<ServerRegistry>,
+    pub worktrees: Option<Arc<WorktreeProvider>>,
+    /// True if the person at the terminal is asked about calls.
+    pub asks: bool,
 }
 
-/// Whether what happens is shown while it happens.
+/// Presentation of a session.
+#[derive(Clone, Copy)]
+pub struct RunView<'a> {
+    pub progress: ProgressView,
+    pub json: bool,
+    pub title: &'a str,
+}
+
+impl RunView<'_> {
+    /// Tells if a person can answer questions here.
+    pub fn is_attended(&self) -> bool {
+        matches!(self.progress, ProgressView::Shown) && !self.json && terminal::is_attended()
+    }
+}
+
+/// Show progress while running, or not.
 #[derive(Clone, Copy)]
 pub enum ProgressView {
     Shown,
     Silent,
 }
 
-/// What to do in a room.
+/// Work to do in a session.
 pub enum RunWork {
     Start {
         agent: Box<Agent>,
@@ -100,7 +79,7 @@ pub enum RunWork {
         verify: Vec<String>,
         notes: Vec<String>,
     },
-    /// A task whose outcome is presented in a form of its own.
+    /// A task whose outcome has a presentation of its own.
     Deliver {
         agent: Box<Agent>,
         task: String,
@@ -113,55 +92,24 @@ pub enum RunWork {
 }
 
 impl RunSession {
-    pub fn new(parts: RunParts) -> Result<Self> {
-        let (observers, live) = match parts.view {
-            ProgressView::Shown => {
-                let (observer, live) = render::observer(parts.json, &parts.title);
-                (vec![observer], live)
-            }
-            ProgressView::Silent => (Vec::new(), None),
-        };
-        let (desk, asked) = match parts.attended && parts.approvals.mode == ApprovalHandling::Ask {
-            true => {
-                let (desk, asked) = ApprovalPrompt::new(parts.store.clone());
-                (Some(desk), vec![asked as Arc<dyn Observer>])
-            }
-            false => (None, Vec::new()),
-        };
-        let (stop, store) = (StopTokens::default(), parts.store.clone());
-        let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
-        let (read_only, denied) = (parts.read_only, parts.denied);
-        let operator = OperatorGrant { grant: parts.grant.clone(), effects, read_only, denied };
-        let session = Session::new(SessionConfig {
-            id: parts.session_id,
-            owner: owner::owner(),
-            lives: owner::lives,
-            workspace: parts.workspace,
-            store: parts.store,
-            models: parts.models.clone(),
-            tools: Toolbox::new(parts.tools)?
-                .redacted_by(parts.redactor)
-                .with_approvals(parts.approvals)
-                .swept_by(posse_tools::supervisor::sweep),
-            observers: Observers::new([observers, parts.watchers, asked].concat()),
-            agents: parts.agents.clone(),
-            grant: parts.grant,
-            caps: parts.caps,
-            rules: parts.rules,
-            stop: stop.clone(),
-            verifier: parts.verifier,
-            facades: parts.facades,
-            lease_ms: parts.lease_ms,
-            worktrees: parts.worktrees.clone().map(|apart| apart as Arc<dyn WorktreeSource>),
-            apart_from: parts.apart_from,
-        })?;
-        let (models, agents, json) = (parts.models, parts.agents, parts.json);
-        let (servers, worktrees) = (parts.servers, parts.worktrees);
-        Ok(Self { session, models, agents, live, json, operator, stop, desk, servers, worktrees, store })
+    /// Builds the session and its view.
+    pub fn new(mut parts: SessionBuilder, view: RunView<'_>, aids: RunAids) -> Result<Self> {
+        let mut live = None;
+        if let ProgressView::Shown = view.progress {
+            let (observer, tree) = render::observer(view.json, view.title);
+            parts.watchers.observers = parts.watchers.observers.with(observer);
+            live = tree;
+        }
+        let desk = aids.asks.then(|| {
+            let (desk, asked) = ApprovalPrompt::new(parts.stores.store.clone());
+            parts.watchers.observers = parts.watchers.observers.with(asked);
+            desk
+        });
+        Ok(Self { session: parts.build()?, live, json: view.json, aids, desk })
     }
 
-    /// Works to the end, or until the person has had enough. SIGTERM and SIGHUP leave the task as `kill -9` does: everything that
-    /// was written stays, nothing is written any more, and the error says how to continue.
+    /// Drives the work to its end or until the person stops it. SIGTERM and SIGHUP leave the task as `kill -9` would:
+    /// nothing more is written, and the error says how to resume.
     pub async fn work(&self, work: RunWork) -> Result<Arc<Outcome>> {
         let task = match &work {
             RunWork::Start { .. } | RunWork::Deliver { .. } => TaskId::root(self.session.id()),
@@ -186,7 +134,7 @@ impl RunSession {
             }
         };
         let outcome = tokio::select! {
-            // Whoever presses Ctrl-C at the first line is heard: the signals are received before anything is done.
+            // Signals are received before anything else, so that an early Ctrl-C counts.
             biased;
             e = self.listen(&task) => Err(e),
             outcome = working => outcome,
@@ -199,7 +147,7 @@ impl RunSession {
         outcome
     }
 
-    /// Asks whoever sits here about what waits for an answer.
+    /// Asks the person here about waiting calls.
     async fn answer(&self) -> Error {
         match &self.desk {
             Some(desk) => desk.work(self.live.as_deref()).await,
@@ -223,14 +171,15 @@ impl RunSession {
         }
     }
 
-    /// Ctrl-C once: finish the step and stop. Twice: now. A third time: at once, whatever is under way.
+    /// Handles Ctrl-C: the first stops after the current step, the second stops now, the third ends the process at
+    /// once.
     async fn heed_ctrl_c(&self, interrupt: &mut Signal) {
         interrupt.recv().await;
         self.say(&say!("stopping-after-step"));
-        self.stop.soon.cancel();
+        self.session.stop().soon.cancel();
         interrupt.recv().await;
         self.say(&say!("stopping-now"));
-        self.stop.now.cancel();
+        self.session.stop().now.cancel();
         interrupt.recv().await;
     }
 
@@ -241,7 +190,7 @@ impl RunSession {
         }
     }
 
-    /// Prints the outcome and says how the program ends.
+    /// Prints the outcome and returns the exit code.
     pub async fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
         let tree = self.tree(id, outcome).await;
         let edits = self.edits(id, outcome, &tree, began).await;
@@ -267,7 +216,7 @@ impl RunSession {
         }
     }
 
-    /// Files that the task and those below it changed, of a conversation since the person last said something.
+    /// Lists files changed by the task and its subagents; in a conversation, since the last message.
     async fn edits(
         &self,
         id: &TaskId,
@@ -280,7 +229,7 @@ impl RunSession {
         }
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let span = EditSpan::LastMessage { since_ms: now_ms().saturating_sub(took) };
-        match edits::gather(&*self.store, id, span).await {
+        match edits::gather(&*self.session.stores().store, id, span).await {
             Ok(edits) => edits,
             Err(e) => {
                 terminal::warn(&e);
@@ -289,16 +238,16 @@ impl RunSession {
         }
     }
 
-    /// Sums of a task with everything below it, as the store has them.
+    /// Sums the spending of a task and its subagents, as stored.
     pub async fn tree(&self, id: &TaskId, outcome: &Outcome) -> SpendingTotal {
         let own = outcome.usage.spending(outcome.turns);
-        // A store that cannot be read now was written a moment ago; the answer is worth more than its price.
-        self.store.tree_total(id).await.unwrap_or(own)
+        // If the store cannot be read now, the answer still matters more than its exact price.
+        self.session.stores().store.tree_total(id).await.unwrap_or(own)
     }
 
-    /// The texts of all replies of a task, in order. What cannot be read is missing.
+    /// Returns the text of every readable reply of a task, in order.
     pub async fn replies(&self, id: &TaskId) -> Vec<String> {
-        let records = self.store.records(id).await.unwrap_or_default();
+        let records = self.session.stores().store.records(id).await.unwrap_or_default();
         let text = |block: &Block| match block {
             Block::Text { text, .. } => Some(text.clone()),
             Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
@@ -310,7 +259,7 @@ impl RunSession {
         records.iter().filter_map(reply).collect()
     }
 
-    /// For programs.
+    /// Builds the JSON envelope of the outcome.
     pub async fn envelope(
         &self,
         id: &TaskId,
@@ -321,7 +270,7 @@ impl RunSession {
     ) -> Value {
         let cost = self.cost(agent, outcome);
         let mut value = envelope(id, &agent.model, outcome, cost, tree, began.elapsed());
-        // Detached tasks, which go on when somebody takes them up.
+        // Detached tasks; a worker resumes them.
         let left = self.session.left_running();
         value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
         let resumable = self.stopped_with(id, outcome).await;
@@ -330,7 +279,7 @@ impl RunSession {
         value
     }
 
-    /// Tasks that were stopped with this one and go on when it is resumed.
+    /// Finds tasks that stopped with this one and continue when it is resumed.
     async fn stopped_with(&self, id: &TaskId, outcome: &Outcome) -> Vec<TaskId> {
         if outcome.stop == StopReason::Answered {
             return Vec::new();
@@ -341,20 +290,20 @@ impl RunSession {
         })
     }
 
-    /// Tasks of this run that worked in worktrees of their own, and whose changes are still there.
+    /// Lists tasks of this run whose worktrees still hold changes.
     fn kept_apart(&self, id: &TaskId) -> Vec<TaskId> {
-        self.worktrees.as_ref().map(|apart| apart.kept(id.session())).unwrap_or_default()
+        self.aids.worktrees.as_ref().map(|apart| apart.kept(id.session())).unwrap_or_default()
     }
 
-    /// The price of the task alone: as it was written down, or of today for a task that was begun before prices were.
+    /// Price of the task without its subagents: as journaled, or at today's price for a task journaled without one.
     fn cost(&self, agent: &Agent, outcome: &Outcome) -> Option<u64> {
         outcome.usage.cost_micros.or_else(|| {
-            let open = self.models.open(agent).ok();
+            let open = self.session.stores().models.open(agent).ok();
             open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by))
         })
     }
 
-    /// What a person should know before the answer.
+    /// Prints notes that belong before the answer.
     pub async fn remark(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) {
         for left in self.session.left_running() {
             terminal::note(&say!("goes-on-with-worker", left));
@@ -367,10 +316,10 @@ impl RunSession {
             let tasks = stopped.iter().map(TaskId::short).collect::<Vec<_>>().join(", ");
             terminal::note(&format!("  {}", say!("resumes-with", tasks)));
         }
-        if let Some(remark) = self.agents.remark() {
+        if let Some(remark) = self.session.stores().agents.remark() {
             terminal::note(&remark);
         }
-        for warning in outcome.warnings.iter().chain(&self.servers.remarks()) {
+        for warning in outcome.warnings.iter().chain(&self.aids.servers.remarks()) {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         for error in &outcome.schema_errors {
@@ -379,7 +328,7 @@ impl RunSession {
         for found in outcome.evidence.iter().filter(|found| !found.passed()) {
             terminal::note(&failure(found));
         }
-        for line in self.operator.explain(agent, &outcome.refused_tools) {
+        for line in self.aids.operator.explain(agent, &outcome.refused_tools) {
             terminal::note(&line);
         }
         for InDoubtCall { key, tool, about } in &outcome.in_doubt {
@@ -388,7 +337,7 @@ impl RunSession {
         }
     }
 
-    /// The last line: how it ended and what it used.
+    /// Formats the last line: status and usage.
     pub fn summary(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, tree: &SpendingTotal) -> String {
         let cost = self.cost(agent, outcome);
         let cost = cost.map(|micros| format!(" · ${:.4}", dollars(micros))).unwrap_or_default();
@@ -403,10 +352,10 @@ impl RunSession {
     }
 }
 
-/// Changed files in a summary; `posse tasks diff` names the others.
+/// Changed files that a summary lists; `posse tasks diff` shows all.
 const EDITS_SHOWN: usize = 20;
 
-/// Names what was changed, and how to look at it.
+/// Lists changed files and the command that shows the diff.
 fn tell_edits(id: &TaskId, edits: &[EditedFile]) {
     if edits.is_empty() {
         return;
@@ -421,7 +370,7 @@ fn tell_edits(id: &TaskId, edits: &[EditedFile]) {
     }
 }
 
-/// A command that should have passed, with what it printed.
+/// Formats a failed verification command with its output.
 fn failure(found: &VerifyEvidence) -> String {
     const SHOWN: usize = 2_000;
     let output = head_and_tail(found.output.trim_end(), SHOWN);
@@ -430,7 +379,7 @@ fn failure(found: &VerifyEvidence) -> String {
     visible(text.trim_end()).replace('\n', "\n  ")
 }
 
-/// The first line of a run that stopped early: what happened, and what to do.
+/// Formats the first line of a run that stopped early: the reason and the remedy.
 fn headline(id: &TaskId, agent: &Agent, outcome: &Outcome, took: Duration) -> String {
     let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail))).unwrap_or_default();
     let reason = match outcome.stop {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::ports::{Store, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
 use posse_telemetry::transcript;
 
 use super::tasks::{find, status};
@@ -38,19 +38,19 @@ pub async fn run(global: &GlobalArgs, wanted: &str, out: Option<&Path>, tree: bo
     Ok(ExitCode::SUCCESS)
 }
 
-/// A task, then those it delegated, each followed by its own, in the order they were begun.
-async fn with_descendants(store: &dyn Store, task: TaskRow) -> Result<Vec<TaskRow>> {
+/// Collects a task and its descendants depth first, oldest first.
+async fn with_descendants(store: &dyn JournalStore, task: TaskRow) -> Result<Vec<TaskRow>> {
     let mut found = Vec::new();
     let mut open = vec![task];
     while let Some(next) = open.pop() {
-        // Newest first, so that the oldest is taken next.
+        // Newest first, so that the oldest is popped next.
         open.extend(store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(next.id.clone()))).await?);
         found.push(next);
     }
     Ok(found)
 }
 
-/// A transcript holds whatever the task has seen, so a new file is for its owner alone.
+/// Writes the transcript. It holds everything the task has seen, so a new file is readable by its owner only.
 fn write(path: &Path, text: &str) -> Result<()> {
     let failed = |e: std::io::Error| {
         Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e)

@@ -1,4 +1,4 @@
-//! `posse init`: a configuration to edit and an agent to look at. Nothing that exists is overwritten.
+//! `posse init`: creates a configuration and an example agent. Overwrites nothing.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::args::GlobalArgs;
 use crate::config::PROJECT_FILE;
 use crate::terminal;
 
-/// Path, content, and what it is good for.
+/// Path, content and purpose of each file.
 const FILES: &[(&str, &str, &str)] = &[
     (PROJECT_FILE, include_str!("../../templates/posse.toml"), "project"),
     (".posse/agents/reviewer.md", include_str!("../../templates/reviewer.md"), "agent"),

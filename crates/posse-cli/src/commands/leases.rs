@@ -1,4 +1,4 @@
-//! `posse leases`: who may write where, and taking a lease from somebody who is gone.
+//! `posse leases`: list write leases, and release those whose holder is gone.
 
 use std::process::ExitCode;
 
@@ -8,13 +8,14 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{JournalStore, LeaseStore, TaskRow};
 use serde_json::json;
 
 use super::tasks::{age, find};
 use crate::args::GlobalArgs;
 use crate::setup::Setup;
-use crate::{owner, terminal};
+use crate::terminal;
 
 pub async fn list(global: &GlobalArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
@@ -43,7 +44,7 @@ pub async fn list(global: &GlobalArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes a lease away from a holder that is gone, or from any with `force`.
+/// Releases a lease whose holder is gone, or with `force` any lease.
 pub async fn release(global: &GlobalArgs, wanted: &str, force: bool) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
@@ -66,11 +67,11 @@ pub async fn release(global: &GlobalArgs, wanted: &str, force: bool) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// What whoever wants the same places would find.
+/// State of a lease, as another task that wants the same paths would find it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LeaseStanding {
     Held,
-    /// Its process is there and says nothing.
+    /// Its process is alive but has stopped sending heartbeats.
     Expired,
     Dead,
 }

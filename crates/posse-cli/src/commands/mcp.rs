@@ -1,5 +1,5 @@
-//! `posse mcp`: a server for hosts. The host is the orchestrator: it delegates to a session that belongs to this directory, which it finds
-//! again whenever it comes back.
+//! `posse mcp`: an MCP server. The host is the orchestrator and delegates to the session of this directory, which it
+//! finds again when it reconnects.
 
 mod doctor;
 mod install;
@@ -7,7 +7,6 @@ mod key;
 mod leave;
 
 use std::fs::File;
-use std::os::fd::FromRawFd;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,24 +23,27 @@ use posse_mcp::server::{
     converse,
 };
 use posse_messages::{localized, say};
+use posse_models::providers::NO_MODEL;
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{AgentLookup, BoxFuture, ContextStore, Store};
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{AgentLookup, BoxFuture, ContextStore, JournalStore};
 use posse_runtime::session::HostSession;
+use posse_runtime::session::SessionPolicy;
 use posse_runtime::session::facades::{Facade, SessionFacades};
 use posse_store::SqliteStore;
 use posse_telemetry::transcript;
 use tokio_util::sync::CancellationToken;
 
-use super::drive::ProgressView;
-use super::run::{SessionParts, furnish};
+use super::drive::{ProgressView, RunView};
+use super::run::{self, SessionPlan};
 use super::tasks::status;
 use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
-use crate::models::{NONE, process_env};
+use crate::models::process_env;
 use crate::setup::{Setup, ToolInventory, name, state_file};
-use crate::{owner, retention, terminal};
+use crate::{retention, terminal};
 
-/// How long a host waits for its first answer because of servers that are being asked for their tools.
+/// Longest wait of a host's first request for MCP servers that are still listing their tools.
 const HEAD_START: Duration = Duration::from_secs(1);
 
 pub async fn run(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
@@ -56,7 +58,7 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
     // Before anything can be written: standard output carries the protocol and nothing else.
     let pipes = args.http.is_none().then(take_pipes).transpose()?;
     let setup = Setup { hosts: ConnectedHosts::served(), ..Setup::load(global)? };
-    // A server runs for days; its end is no time to count on.
+    // A server runs for days, so retention runs at the start, not at the end.
     retention::apply_later(global, &setup.config.store, &setup.state);
     let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
     let leaving = CancellationToken::new();
@@ -66,7 +68,7 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
         opener.open(open(&setup, plan).await?);
         std::future::pending::<Result<()>>().await
     });
-    // As a rule it is open at once; only servers that were never asked can take long.
+    // Usually ready at once; only a server that never listed its tools takes long.
     tokio::select! {
         biased;
         failed = &mut opening => failed?,
@@ -80,7 +82,7 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
                 let wire = HostWire::over(input, output);
                 let ended = wire.ended();
                 let gone = leaving.clone();
-                // Whoever has closed its end waits for nothing that takes long.
+                // Stops waiting for slow servers once the host has closed its end.
                 tokio::spawn(async move {
                     ended.cancelled().await;
                     gone.cancel();
@@ -96,7 +98,7 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
         failed = &mut opening => failed,
     };
     leaving.cancel();
-    // Nobody waits any more for servers that do not answer.
+    // No one waits any more for servers that do not answer.
     drop(opening);
     if let Some(hosted) = entrance.hosted() {
         leave::leave(global, &hosted, on_exit).await?;
@@ -105,7 +107,7 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// What a session is opened with.
+/// Options and grant that the session is opened with.
 struct ServerPlan {
     how: RunOptions,
     write: Vec<String>,
@@ -115,7 +117,7 @@ struct ServerPlan {
     facades: SessionFacades,
 }
 
-/// What a host sees of the session of this directory, and what that is opened with.
+/// Builds the MCP server of this directory and the plan for its session.
 async fn prepare(
     setup: &Setup,
     args: McpArgs,
@@ -130,12 +132,12 @@ async fn prepare(
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
     let agents: Arc<dyn AgentLookup> = setup.agents(&how);
     let facades = facades(setup, &offers)?;
-    // Which of these are given does not depend on what servers have.
+    // Independent of which tools the MCP servers turn out to have.
     let uses_servers = setup.servers_of(&how).is_some();
     let found = setup.tools()?;
     let grant = setup.grant_to_hosts(&how, &args.write, &found)?.keep(&agent.rights);
     let mut reach = task_reach(&grant, &found);
-    // The tools of a server may become known only later.
+    // The tools of an MCP server may become known later.
     reach.goes_out |= uses_servers;
     reach.writes |= uses_servers && !how.common.read_only;
     let serving = ServerParts {
@@ -153,7 +155,7 @@ async fn prepare(
     Ok((McpServer::new(serving), ServerPlan { how, write: args.write, agent, store, session_id, facades }))
 }
 
-/// Effects of the tools that a grant gives. A process reaches hosts where the grant has any.
+/// Summarizes the effects of the granted tools. A process can connect out if the grant has a network.
 fn task_reach(grant: &Grant, found: &ToolInventory) -> TaskReach {
     let specs = found.tools.iter().map(|tool| tool.spec());
     let given: Vec<&ToolSpec> = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).collect();
@@ -169,23 +171,10 @@ async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
     setup.meet_servers(&how).await;
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant_to_hosts(&how, &write, &found)?, setup.caps(&how));
-    let room = furnish(
-        setup,
-        &how,
-        found,
-        SessionParts {
-            session_id,
-            agent: None,
-            grant,
-            caps,
-            json: false,
-            title: "",
-            view: ProgressView::Silent,
-            store,
-            facades,
-            apart_from: None,
-        },
-    )?;
+    let policy = SessionPolicy { facades, ..setup.policy(grant, caps)? };
+    let plan = SessionPlan { id: session_id, store, policy, apart_from: None };
+    let view = RunView { progress: ProgressView::Silent, json: false, title: "" };
+    let room = run::open(setup, &how, found, plan, view)?;
     Ok(Arc::new(room.session.host(agent, Some(localized!("mcp-writing-advice").english().to_owned())).await?))
 }
 
@@ -201,19 +190,20 @@ impl TranscriptSource for JournalTranscripts {
     }
 }
 
-/// What definitions that do not say inherit. A server without a model still lists its agents and says what is missing.
+/// Resolves the defaults for definitions that set no model or limits. Without a configured model the server still
+/// lists its agents and says what is missing.
 fn host(setup: &Setup, how: &RunOptions) -> Result<Agent> {
     match setup.orchestrator(how) {
         Ok(orchestrator) => Ok(Agent { name: name("host"), ..orchestrator }),
         Err(e) if e.code() == ErrorCode::ModelNotConfigured => {
             terminal::error(&e);
-            Ok(Agent::new(name("host"), NONE, ""))
+            Ok(Agent::new(name("host"), NO_MODEL, ""))
         }
         Err(e) => Err(e),
     }
 }
 
-/// The tools behind what is offered, and those with which tasks delegate further where that is allowed.
+/// Selects the facades behind the offered tools, and those with which tasks delegate further.
 fn facades(setup: &Setup, offers: &[HostTool]) -> Result<SessionFacades> {
     let configured = setup.facades()?;
     let offered = |facade: Facade| match facade {
@@ -224,7 +214,8 @@ fn facades(setup: &Setup, offers: &[HostTool]) -> Result<SessionFacades> {
     Ok(Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect())
 }
 
-/// Names the session of a room, the same for everyone who comes to this directory. One that was archived or deleted is followed by a fresh one.
+/// Names the session of a room, the same for everyone who connects from this directory. An archived or deleted
+/// session is followed by a fresh one.
 async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> Result<String> {
     const CLOSED_MAX: u32 = 1_000;
     let place = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
@@ -239,7 +230,7 @@ async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> R
         .hint(say!("mcp-sessions-closed-hint")))
 }
 
-/// Short enough to type, and different for different places (FNV-1a, of which 50 bits are kept).
+/// Derives a short session name from a place (FNV-1a, 50 bits).
 fn session_name(place: &str) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -249,23 +240,16 @@ fn session_name(place: &str) -> String {
     format!("mcp{}", (0..10).map(letter).collect::<String>())
 }
 
-/// Standard input and output, for the protocol alone: what anything else writes goes to standard error, and nothing else can read.
+/// Takes standard input and output for the protocol: other output goes to standard error, and other readers get
+/// nothing.
 fn take_pipes() -> Result<(File, File)> {
     let failed = |_| Error::new(ErrorCode::Io, say!("mcp-no-pipes"));
     let taken = || {
-        let check = |number: i32| match number {
-            0.. => Ok(number),
-            _ => Err(std::io::Error::last_os_error()),
-        };
-        let null = File::open("/dev/null")?;
-        // SAFETY: copies descriptors of this process; each copy is owned by the file that is made of it.
-        unsafe {
-            let input = File::from_raw_fd(check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3))?);
-            let output = File::from_raw_fd(check(libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 3))?);
-            check(libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&null), 0))?;
-            check(libc::dup2(2, 1))?;
-            std::io::Result::Ok((input, output))
-        }
+        let input = File::from(rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3)?);
+        let output = File::from(rustix::io::fcntl_dupfd_cloexec(std::io::stdout(), 3)?);
+        rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+        rustix::stdio::dup2_stdout(std::io::stderr())?;
+        std::io::Result::Ok((input, output))
     };
     taken().map_err(failed)
 }
@@ -287,7 +271,7 @@ async fn serve_http(
     Ok(())
 }
 
-/// What a client has to know, and where it is: in the environment, or in a file that only this user can read.
+/// Returns the bearer token and its source: the environment, or a file that only this user can read.
 fn token(setup: &Setup) -> Result<(String, String)> {
     const VARIABLE: &str = "POSSE_MCP_TOKEN";
     if let Some(token) = process_env(VARIABLE) {

@@ -1,19 +1,21 @@
-//! Why tools were refused in a run, and what a person can do about each.
+//! Explains why tools were refused in a run, and the remedy for each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use posse_core::agent::Agent;
 use posse_core::grant::Grant;
 use posse_core::text::visible;
 use posse_core::tool::ToolEffect;
 use posse_messages::say;
+use posse_runtime::ports::Tool;
 
-/// What the operator gives, kept for the explanation.
+/// The operator's grant, kept to explain refusals.
 pub struct OperatorGrant {
     pub grant: Grant,
     pub effects: BTreeMap<String, ToolEffect>,
     pub read_only: bool,
-    /// What the configuration denies, whatever flags say.
+    /// Tools that the configuration denies, whatever flags say.
     pub denied: Vec<String>,
 }
 
@@ -26,7 +28,13 @@ enum RefusalReason {
 }
 
 impl OperatorGrant {
-    /// One line for each reason, with the tools that it took away.
+    /// Creates the explanation of a grant on these tools.
+    pub fn new(grant: &Grant, tools: &[Arc<dyn Tool>], read_only: bool, denied: Vec<String>) -> Self {
+        let effects = tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
+        Self { grant: grant.clone(), effects, read_only, denied }
+    }
+
+    /// Formats one line per reason, with the tools refused for it.
     pub fn explain(&self, agent: &Agent, refused: &[String]) -> Vec<String> {
         use RefusalReason::{AgentFile, Configuration, NotAllowed, ReadOnly};
         let mut lines = Vec::new();
@@ -48,7 +56,7 @@ impl OperatorGrant {
         lines
     }
 
-    /// The reason that would remain if all the others were gone comes first: nobody should have to try twice.
+    /// Finds the decisive reason: the one that would remain if all others were removed, so that one remedy suffices.
     fn reason(&self, agent: &Agent, tool: &str) -> RefusalReason {
         let effect = self.effects.get(tool).copied().unwrap_or(ToolEffect::Unsafe);
         let asked_for = Grant::root([tool.to_owned()], 1).keep(&agent.rights).offers(tool, effect);

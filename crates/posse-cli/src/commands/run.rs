@@ -1,4 +1,4 @@
-//! `posse run`: one task, from the question to the answer.
+//! `posse run`: one task, from the prompt to the answer.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -8,31 +8,36 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 use posse_core::agent::Agent;
+use posse_core::approval::ApprovalHandling;
 use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, Isolation};
-use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::ports::{AgentLookup, ModelResolver, Store, WorktreeSource};
+use posse_runtime::budget::unknown_price;
+use posse_runtime::driver::StopTokens;
+use posse_runtime::liveness as owner;
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{AgentLookup, JournalStore, ModelResolver, WorktreeSource};
 use posse_runtime::resolve::resolve;
-use posse_runtime::session::facades::SessionFacades;
+use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse_runtime::toolbox::Toolbox;
+use posse_sandbox::scratch;
 use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::drive::{ProgressView, RunParts, RunSession, RunWork};
+use super::drive::{ProgressView, RunAids, RunSession, RunView, RunWork};
+use super::refusals::OperatorGrant;
 use super::worker::{self, joined};
-use posse_tools::scratch;
 
 use crate::args::{GlobalArgs, RunArgs, RunOptions};
 use crate::material::{PipePatience, with_material};
 use crate::setup::{Setup, ToolInventory, new_session_id};
-use crate::worktrees::WorktreeProvider;
-use crate::{retention, terminal};
+use crate::{retention, terminal, worktrees};
 
-/// A task is read by a model; more than this belongs into a file that the model can read.
+/// Longest task prompt; more belongs in a file that the model can read.
 const TASK_BYTES_MAX: u64 = 1 << 20;
 
 pub async fn run(global: &GlobalArgs, args: RunArgs) -> Result<ExitCode> {
@@ -43,33 +48,46 @@ pub async fn run(global: &GlobalArgs, args: RunArgs) -> Result<ExitCode> {
         terminal::note(&warning);
     }
     setup.meet_servers(&args.how).await;
-    let chosen = lead(&setup, &args.how)?;
-    let isolation = match args.isolation.as_deref() {
-        Some("worktree") => Isolation::Worktree,
-        Some(_) => Isolation::None,
-        None => chosen.isolation,
-    };
-    let task = match patience {
-        Some(patience) => with_material(task, patience, chosen.agent.limits.context_window)?,
-        None => task,
-    };
+    let isolation = isolation(&setup, &args)?;
+    let prompt = TaskPrompt { text: task, patience };
     let id = TaskId::root(&new_session_id());
-    let args = RunArgs { task: vec![task], ..args };
     match isolation {
-        Isolation::None => run_in(global, &setup, args, id, None).await,
-        Isolation::Worktree => run_apart(global, setup, args, id).await,
+        Isolation::None => run_in(global, &setup, args, prompt, id, None).await,
+        Isolation::Worktree => run_apart(global, setup, args, prompt, id).await,
     }
 }
 
-/// Runs a task in a worktree of its own. If it does not come to a task, none is left.
-async fn run_apart(global: &GlobalArgs, mut setup: Setup, args: RunArgs, id: TaskId) -> Result<ExitCode> {
-    let apart = WorktreeProvider::new(&setup);
+/// The prompt of a task, and how long to wait for material on standard input.
+struct TaskPrompt {
+    text: String,
+    /// `None` if the prompt itself comes from there.
+    patience: Option<PipePatience>,
+}
+
+/// Returns the isolation that the flags or the agent's definition ask for.
+fn isolation(setup: &Setup, args: &RunArgs) -> Result<Isolation> {
+    match (args.isolation.as_deref(), &args.how.agent) {
+        (Some("worktree"), _) => Ok(Isolation::Worktree),
+        (Some(_), _) | (None, None) => Ok(Isolation::None),
+        (None, Some(name)) => Ok(setup.agents(&args.how).find(name)?.isolation),
+    }
+}
+
+/// Runs a task in a worktree of its own, and removes the worktree if no task was created.
+async fn run_apart(
+    global: &GlobalArgs,
+    mut setup: Setup,
+    args: RunArgs,
+    prompt: TaskPrompt,
+    id: TaskId,
+) -> Result<ExitCode> {
+    let apart = worktrees::provider(&setup);
     let origin = setup.workspace.display().to_string();
     setup.workspace = apart.open(&id, &origin).await?.workspace.into();
-    // They were met where the person works, and work where the task does.
+    // The servers were started in the person's directory; the task needs them in the worktree.
     setup.close_servers().await;
     setup.servers = OnceLock::new();
-    let ran = run_in(global, &setup, args, id.clone(), Some(origin)).await;
+    let ran = run_in(global, &setup, args, prompt, id.clone(), Some(origin)).await;
     if ran.is_err() && setup.store()?.task(&id).await.is_err() {
         apart.discard(&id).await?;
     }
@@ -80,15 +98,21 @@ async fn run_in(
     global: &GlobalArgs,
     setup: &Setup,
     args: RunArgs,
+    prompt: TaskPrompt,
     id: TaskId,
     apart_from: Option<String>,
 ) -> Result<ExitCode> {
-    let task = args.task.join(" ");
-    let mut lead = lead(setup, &args.how)?;
+    let found = setup.tools()?;
+    let mut lead = lead(setup, &args.how, &found)?;
     lead.verify.extend(args.verify);
     lead.apart_from = apart_from;
-    let view = if args.detach { ProgressView::Silent } else { ProgressView::Shown };
-    let room = room(setup, &args.how, &lead, id.session().to_owned(), view, global.json, &task)?;
+    let task = match prompt.patience {
+        Some(patience) => with_material(prompt.text, patience, lead.agent.limits.context_window)?,
+        None => prompt.text,
+    };
+    let progress = if args.detach { ProgressView::Silent } else { ProgressView::Shown };
+    let view = RunView { progress, json: global.json, title: &task };
+    let room = room(setup, &args.how, found, &lead, id.session().to_owned(), view)?;
     let began = Instant::now();
     let LeadAgent { agent, notes, verify, .. } = lead;
     if args.detach {
@@ -104,7 +128,7 @@ async fn run_in(
     Ok(code)
 }
 
-/// Starts a worker for a task that nobody drives yet, and says how to follow it.
+/// Starts a worker for a detached task, and says how to follow it.
 fn detached(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<ExitCode> {
     let mut flags: Vec<OsString> = vec![joined("--task", id.as_str())];
     flags.extend(how.common.trust.then(|| "--trust".into()));
@@ -121,30 +145,28 @@ fn detached(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who does the task, and what had to be done differently from what its definition asks for.
+/// The agent that does the task, with notes on what differs from its definition.
 pub struct LeadAgent {
     pub agent: Agent,
     pub notes: Vec<String>,
     /// Commands that check its result.
     pub verify: Vec<String>,
-    /// What its definition says that it may spend.
+    /// Budget caps of its definition.
     caps: BudgetCaps,
-    /// What its definition says about where it works.
-    isolation: Isolation,
-    /// If the workspace is a worktree: what that was made of.
+    /// Origin of the worktree, if the workspace is one.
     apart_from: Option<String>,
 }
 
 impl LeadAgent {
-    /// One that goes on as it was.
+    /// Wraps an agent that continues unchanged.
     pub fn of(agent: Agent) -> Self {
-        let (caps, isolation, apart_from) = (BudgetCaps::default(), Isolation::None, None);
-        Self { agent, notes: Vec::new(), verify: Vec::new(), caps, isolation, apart_from }
+        let (caps, apart_from) = (BudgetCaps::default(), None);
+        Self { agent, notes: Vec::new(), verify: Vec::new(), caps, apart_from }
     }
 }
 
-/// The orchestrator, or the agent that was named.
-pub fn lead(setup: &Setup, how: &RunOptions) -> Result<LeadAgent> {
+/// Resolves the orchestrator, or the agent that was named.
+pub fn lead(setup: &Setup, how: &RunOptions, found: &ToolInventory) -> Result<LeadAgent> {
     let Some(name) = &how.agent else {
         return setup.orchestrator(how).map(LeadAgent::of);
     };
@@ -152,15 +174,14 @@ pub fn lead(setup: &Setup, how: &RunOptions) -> Result<LeadAgent> {
     let models = setup.models(how)?;
     let base = base_model(setup, how, &definition, &*models)?;
     let orchestrator = setup.orchestrator_with(how, base)?;
-    let found = setup.tools()?;
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*models, &tools)?;
-    let (verify, caps, isolation) = (definition.verify.clone(), definition.caps(), definition.isolation);
-    Ok(LeadAgent { agent, notes, verify, caps, isolation, apart_from: None })
+    let (verify, caps) = (definition.verify.clone(), definition.caps());
+    Ok(LeadAgent { agent, notes, verify, caps, apart_from: None })
 }
 
-/// The configured model, or else the first of the agent's own that can be used here.
+/// Picks the configured model, or else the agent's first model that is usable here.
 fn base_model(
     setup: &Setup,
     how: &RunOptions,
@@ -184,7 +205,7 @@ fn base_model(
     }
 }
 
-/// What a person says for this run counts before what the file says. What may be spent stays the least of both.
+/// Applies the flags on top of the definition. Limits stay the lower of both.
 fn as_told(definition: &Definition, how: &RunOptions) -> Definition {
     let mut told = definition.clone();
     if how.common.model.is_some() {
@@ -202,101 +223,85 @@ fn as_told(definition: &Definition, how: &RunOptions) -> Definition {
     told
 }
 
-/// A room for a new task, as the configuration and the flags describe it.
+/// Opens the session of a new task.
 pub fn room(
     setup: &Setup,
     how: &RunOptions,
+    found: ToolInventory,
     lead: &LeadAgent,
     session_id: String,
-    view: ProgressView,
-    json: bool,
-    title: &str,
+    view: RunView<'_>,
 ) -> Result<RunSession> {
-    let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
-    let (agent, store, facades) = (Some(&lead.agent), setup.store()?, setup.facades()?);
-    let apart_from = lead.apart_from.clone();
-    furnish(
-        setup,
-        how,
-        found,
-        SessionParts { session_id, agent, grant, caps, json, title, view, store, facades, apart_from },
-    )
+    let (policy, apart_from) = (setup.policy(grant, caps)?, lead.apart_from.clone());
+    let plan = SessionPlan { id: session_id, store: setup.store()?, policy, apart_from };
+    open(setup, how, found, plan, view)
 }
 
-/// What differs between the room of a new task and that of one that goes on.
-pub struct SessionParts<'a> {
-    pub session_id: String,
-    /// Whose model has to be usable from the beginning.
-    pub agent: Option<&'a Agent>,
-    pub grant: Grant,
-    pub caps: BudgetCaps,
-    pub json: bool,
-    pub title: &'a str,
-    pub view: ProgressView,
+/// Values in which the sessions of new, resumed and hosted tasks differ.
+pub struct SessionPlan {
+    pub id: String,
     pub store: Arc<SqliteStore>,
-    pub facades: SessionFacades,
-    /// If the workspace is a worktree: what that was made of.
+    pub policy: SessionPolicy,
+    /// Origin of the worktree, if the workspace is one.
     pub apart_from: Option<String>,
 }
 
-pub fn furnish(
+/// Builds a session with the tools, models and agents of this directory.
+pub fn open(
     setup: &Setup,
     how: &RunOptions,
     found: ToolInventory,
-    furniture: SessionParts<'_>,
+    plan: SessionPlan,
+    view: RunView<'_>,
 ) -> Result<RunSession> {
-    let SessionParts { session_id, agent, grant, caps, json, title, view, store, facades, apart_from } =
-        furniture;
     scratch::remove_abandoned(setup.sandbox.temporary());
     for problem in &found.problems {
         terminal::note(&say!("warning", text = visible(problem.message())));
     }
-    setup.remember_allowed(&found, &grant)?;
-    let models = setup.models(how)?;
-    if let Some(agent) = agent {
-        check_model(&*models, agent, &caps)?;
-    }
-    let verifier = setup.verifier(&found)?;
-    let attended = matches!(view, ProgressView::Shown) && !json && terminal::is_attended();
-    RunSession::new(RunParts {
-        redactor: setup.redactor(),
-        approvals: setup.approvals(how, attended, &found)?,
-        attended,
-        verifier,
-        facades,
-        rules: setup.rules(),
-        lease_ms: setup.lease_ms(),
-        worktrees: Some(WorktreeProvider::new(setup)),
-        apart_from,
+    setup.remember_allowed(&found, &plan.policy.grant)?;
+    let approvals = setup.approvals(how, view.is_attended(), &found)?;
+    let worktrees = worktrees::provider(setup);
+    let denied = setup.denied(&found)?;
+    let aids = RunAids {
+        operator: OperatorGrant::new(&plan.policy.grant, &found.tools, how.common.read_only, denied),
         servers: found.servers.clone(),
-        session_id,
+        worktrees: Some(worktrees.clone()),
+        asks: view.is_attended() && approvals.mode == ApprovalHandling::Ask,
+    };
+    let place = SessionPlace {
         workspace: setup.workspace.display().to_string(),
-        store,
-        models,
-        grant,
-        read_only: how.common.read_only,
-        denied: setup.denied(&found)?,
-        tools: found.tools,
+        verifier: setup.verifier(&found)?,
+        tools: Toolbox::new(found.tools)?
+            .redacted_by(setup.redactor())
+            .with_approvals(approvals)
+            .swept_by(posse_sandbox::supervisor::sweep),
+        worktrees: Some(worktrees),
+        apart_from: plan.apart_from,
+    };
+    let stores = SessionStores {
+        owner: owner::owner(),
+        lives: owner::lives,
+        store: plan.store,
+        models: setup.models(how)?,
         agents: setup.agents(how),
-        caps,
-        watchers: setup.telemetry.watchers()?,
-        json,
-        title: title.to_owned(),
-        view,
-    })
+    };
+    let observers = Observers::new(setup.telemetry.watchers()?);
+    let watchers = SessionWatchers { observers, stop: StopTokens::default() };
+    RunSession::new(SessionBuilder { id: plan.id, stores, policy: plan.policy, place, watchers }, view, aids)
 }
 
-/// An unusable model is an error of the request, not the outcome of a task; so is a limit that cannot be kept.
+/// Refuses an unusable model, or a cost limit without a known price, before a task is created.
 pub fn check_model(models: &dyn ModelResolver, agent: &Agent, caps: &BudgetCaps) -> Result<()> {
     let open = models.open(agent)?;
     match (caps.cost_micros, open.tariff.unpriced(&agent.model)) {
-        (Some(_), Some(unpriced)) => Err(no_price(unpriced)),
+        (Some(_), Some(unpriced)) => Err(unknown_price(unpriced)),
         _ => Ok(()),
     }
 }
 
-/// What was asked for, and how patiently to wait for material on standard input; `None`: the task itself is there.
+/// Splits the arguments into the task and how long to wait for material on standard input; `None` if the task itself
+/// comes from there.
 fn words_and_patience(words: &[String]) -> (String, Option<PipePatience>) {
     match words {
         [dash] if dash == "-" => (dash.clone(), None),
@@ -313,7 +318,7 @@ fn task_text(argument: String) -> Result<String> {
     Ok(task)
 }
 
-/// The whole of it or nothing: half a task is another task.
+/// Reads the whole task or fails: half a task is another task.
 fn read_task(source: impl Read) -> Result<String> {
     let unreadable = || say!("task-unreadable");
     let invalid = |text: String| Error::new(ErrorCode::InvalidRequest, text);
@@ -326,12 +331,6 @@ fn read_task(source: impl Read) -> Result<String> {
         return Err(invalid(say!("task-input-too-large")).hint(say!("task-input-too-large-hint")));
     }
     String::from_utf8(bytes).map_err(|e| invalid(unreadable()).caused_by(e))
-}
-
-fn no_price(model: &str) -> Error {
-    let text = say!("model-price-unknown", model);
-    let hint = say!("model-price-unknown-hint", model);
-    Error::new(ErrorCode::InvalidRequest, text).hint(hint)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `posse servers`: the MCP servers that agents may use here, what they say about their tools, and a yes to what they changed.
+//! `posse servers`: list MCP servers and their tools, accept changed tools, sign in and out.
 
 mod login;
 
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use super::trust::refuse_inside_a_task;
 use crate::args::{GlobalArgs, ServersCommand};
-use crate::servers::{NamedServer, ServerFilter, ServerRegistry};
 use crate::setup::Setup;
 use crate::terminal;
+use posse_mcp::registry::{NamedServer, ServerFilter, ServerRegistry};
 
 pub async fn run(global: &GlobalArgs, command: Option<ServersCommand>) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let servers = ServerRegistry::load(&setup, ServerFilter::All);
+    let servers = setup.load_servers(ServerFilter::All);
     let done = match command {
         None => list(global, &servers),
         Some(ServersCommand::Show { name, start }) => show(global, servers.find(&name)?, start).await,
@@ -72,7 +72,7 @@ async fn show(global: &GlobalArgs, named: &NamedServer, start: bool) -> Result<(
     Ok(())
 }
 
-/// What is accepted is what was printed, whatever the server says meanwhile.
+/// Accepts the changes that were printed, even if the server changes again meanwhile.
 fn accept(global: &GlobalArgs, named: &NamedServer) -> Result<()> {
     let known = named.server.known()?.unwrap_or_default();
     let server = &named.server.config().name;
@@ -114,9 +114,20 @@ fn changes(named: &NamedServer, known: &ToolPins) {
     }
 }
 
-impl NamedServer {
-    /// How it stands, without starting it.
-    pub fn state(&self) -> String {
+/// Presentation of a server.
+pub trait ServerView {
+    /// Describes its state without starting it.
+    fn state(&self) -> String;
+    fn standing(&self) -> Option<Result<LoginStanding>>;
+    /// Describes the sign-in, if the server has one.
+    fn sign_in(&self) -> Option<String>;
+    fn line(&self) -> String;
+    fn json(&self) -> Value;
+}
+
+impl ServerView for NamedServer {
+    /// Describes the state of the server without starting it.
+    fn state(&self) -> String {
         match self.server.known() {
             Ok(None) => say!("mcp-state-unknown"),
             Ok(Some(known)) if known.waiting.is_some() => {
@@ -131,8 +142,8 @@ impl NamedServer {
         self.server.keeper().map(|keeper| keeper.standing())
     }
 
-    /// Whether somebody is signed in, if that is a question here.
-    pub fn sign_in(&self) -> Option<String> {
+    /// Describes the sign-in state; `None` if the server needs no sign-in.
+    fn sign_in(&self) -> Option<String> {
         Some(match self.standing()? {
             Ok(LoginStanding::Unasked) => return None,
             Ok(LoginStanding::Needed) => say!("mcp-sign-in-wanted", server = self.server.config().name),
@@ -145,7 +156,7 @@ impl NamedServer {
         })
     }
 
-    pub fn line(&self) -> String {
+    fn line(&self) -> String {
         let (name, origin, what) = (&self.server.config().name, &self.origin, &self.what);
         let state =
             [Some(self.state()), self.sign_in()].into_iter().flatten().collect::<Vec<_>>().join(" · ");
@@ -158,7 +169,7 @@ impl NamedServer {
             "server": self.server.config().name.as_str(),
             "what": self.what,
             "origin": self.origin.to_string(),
-            "confinement": self.confinement,
+            "confinement": self.confinement.as_str(),
             "tools": known.as_ref().map(|known| known.accepted.keys().collect::<Vec<_>>()),
             "changes": known.as_ref().map(|known| known.differences().len()),
             "state": self.state(),

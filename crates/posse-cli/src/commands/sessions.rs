@@ -1,4 +1,4 @@
-//! `posse sessions`: which there are, and the end of their shared context.
+//! `posse sessions`: list sessions; archive or delete their shared context.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{ContextStore, SessionRow, Store, TaskFilter, TaskQuery};
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{ContextStore, JournalStore, SessionRow, TaskFilter, TaskQuery};
 use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
 use crate::columns::{PaddedCell, cut};
-use crate::owner;
 use crate::projects::project_of;
 use crate::render::{CountedNoun, many};
 use crate::setup::Setup;
@@ -48,7 +48,7 @@ pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// The newest session of the project that a directory is in.
+/// Finds the newest session of the project that contains `directory`.
 pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String> {
     if let Some(session) = newest_where(store, directory, |_| true).await? {
         return Ok(session);
@@ -60,16 +60,16 @@ pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String
     Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint))
 }
 
-/// The newest session of the project that a directory is in, among those that fit.
+/// Finds the newest matching session of the project that contains `directory`.
 pub async fn newest_where(
     store: &dyn ContextStore,
     directory: &Path,
     fits: impl Fn(&SessionRow) -> bool,
 ) -> Result<Option<String>> {
     let here = project_of(directory);
-    // Sessions of one workspace come in rows, and finding its project asks the file system.
+    // Cached by workspace: finding its project needs the file system.
     let mut known: HashMap<String, bool> = HashMap::new();
-    // Almost always it is among the first; counting what is in all of them takes time.
+    // Nearly always among the first, and counting the contents of all sessions is slow.
     for limit in [64, 4_096, u32::MAX] {
         let rows = store.sessions(limit, now_ms()).await?;
         let is_all = (rows.len() as u64) < u64::from(limit);
@@ -88,7 +88,7 @@ pub async fn newest_where(
     Ok(None)
 }
 
-/// A session by its id or the beginning of it.
+/// Finds a session by id or id prefix.
 pub async fn find(store: &dyn ContextStore, wanted: &str) -> Result<String> {
     let not_found = |text: String, hint: &str| Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint));
     let rows = store.sessions(u32::MAX, now_ms()).await?;
@@ -151,10 +151,10 @@ fn row_json(row: &SessionRow) -> Value {
     })
 }
 
-/// What agents are working with is not taken from under them.
-async fn refuse_if_under_way(store: &dyn Store, session: &str) -> Result<()> {
-    let (of, status) = (TaskFilter::Session(session.to_owned()), Some("running".to_owned()));
-    let rows = store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await?;
+/// Refuses while a living process drives a task of the session.
+async fn refuse_if_under_way(store: &dyn JournalStore, session: &str) -> Result<()> {
+    let running = TaskQuery::running(TaskFilter::Session(session.to_owned()));
+    let rows = store.find_tasks(running).await?;
     match rows.iter().find(|row| owner::lives(row)) {
         Some(row) => {
             let text = say!("task-is-driven", task = row.id, process = owner::pid(row));

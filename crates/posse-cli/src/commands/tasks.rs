@@ -1,8 +1,9 @@
-//! `posse tasks`: what is in the store, and going on with it.
+//! `posse tasks`: list, show and resume stored tasks.
 
 mod apart;
 mod cancel;
 mod diff;
+mod message;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -17,35 +18,41 @@ use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::run::replay;
+use posse_core::state::TaskState;
 use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::tool::ToolEffect;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
+use posse_mcp::registry::{ServerFilter, is_about_servers};
 use posse_messages::say;
+use posse_review::{ReportForm, ReviewPlan};
 use posse_runtime::driver::ResumeMode;
-use posse_runtime::ports::{ApprovalQuery, ApprovalStore, SessionRow, Store, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{
+    ApprovalQuery, ApprovalStore, JournalStore, SessionRow, Store, TaskFilter, TaskQuery, TaskRow,
+};
 use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::drive::{ProgressView, RunSession, RunWork};
-use super::review::ReviewPlan;
-use super::run::{self, SessionParts};
+use super::drive::{ProgressView, RunSession, RunView, RunWork};
+use super::review;
+use super::run::{self, SessionPlan};
 use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags};
 use crate::columns::{PaddedCell, cut};
 use crate::render::{CountedNoun, changes, many, price, tokens, with_subagents};
-use crate::servers::{ServerFilter, is_about_servers};
 use crate::setup::{self, Setup};
-use crate::{owner, retention, terminal};
+use crate::{retention, terminal};
 
 pub use apart::{apply, discard};
 pub use cancel::{end_tree, run as cancel};
 pub use diff::diff;
+pub use message::{answer, send};
 pub use watch::run as watch;
 
-/// Results in a transcript are shown up to this size; `--result` shows one in full.
+/// Longest result in a transcript; `--result` shows one in full.
 const SHOWN: usize = 600;
 
-/// Of so many tasks that begin alike, none is meant.
+/// Maximum number of matches for an id prefix.
 const ALIKE_MAX: u32 = 1_000;
 
 pub async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
@@ -70,10 +77,7 @@ pub async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
             let status = status(&row);
             let title = row.title.lines().next().unwrap_or_default();
             if let Some(parked) = asks(&row) {
-                terminal::note(&format!(
-                    "{} is waiting for approval: posse approvals show {}",
-                    row.id, parked.id
-                ));
+                terminal::note(&say!("task-waits-for-approval", task = row.id, approval = parked.id));
             }
             terminal::out(&format!(
                 "{:<14} {status:<12} {:<13} {:>9} {:>14} {:>9}  {:>5}  {}",
@@ -97,14 +101,11 @@ async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> 
     };
     let wanted = filter.status.as_deref();
     let rows = match wanted {
-        // To the store both are running; which of them it is, the processes of this machine say.
-        Some("running" | "interrupted") => {
-            let running = Some("running".to_owned());
-            store.find_tasks(TaskQuery { status: running, ..TaskQuery::of(of) }).await?
-        }
+        // The store calls both running; the processes of this machine tell them apart.
+        Some("running" | "interrupted") => store.find_tasks(TaskQuery::running(of)).await?,
         _ => {
-            let status = filter.status.clone();
-            store.find_tasks(TaskQuery { of, status, limit: filter.limit }).await?
+            let state = wanted.and_then(TaskState::parse);
+            store.find_tasks(TaskQuery { of, state, limit: filter.limit }).await?
         }
     };
     let fits = |row: &TaskRow| wanted.is_none_or(|wanted| status(row) == wanted);
@@ -119,7 +120,7 @@ pub async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Re
     if let Some(key) = result {
         return show_result(&row.id, &records, key);
     }
-    // What its processes are held to.
+    // Sandbox tier of its processes.
     let tier = start_of(&records)?.grant.sandbox();
     let tree = store.tree_total(&row.id).await?;
     let tool_calls = tool_calls(&records);
@@ -149,9 +150,9 @@ pub async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Re
     Ok(ExitCode::SUCCESS)
 }
 
-/// Counts the tool calls of a journal, as the outcome of its task does; `None` for one that is damaged, which is shown all the same.
+/// Counts the tool calls in a journal as its outcome does; `None` for a damaged journal, which is shown all the same.
 fn tool_calls(records: &[Record]) -> Option<u32> {
-    // Which effects the tools have does not matter: none of them is called.
+    // No tool is called here, so their effects do not matter.
     let grant = start_of(records).ok()?.grant;
     let effects: BTreeMap<_, _> = grant.tools().map(|name| (name.to_owned(), ToolEffect::Unsafe)).collect();
     Some(replay(records, effects, 0).ok()?.run.tool_calls())
@@ -161,28 +162,34 @@ pub async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Re
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
     let how = RunOptions::from(TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() });
-    // The report of a review goes out in one piece, so its progress is for people.
+    // A review report is printed in one piece, so its progress is for people.
     let json = global.json && ReviewPlan::of(start).is_none();
-    let room = taken_up.room(&how, ProgressView::Shown, json, &row.title)?;
+    let view = RunView { progress: ProgressView::Shown, json, title: &row.title };
+    let room = taken_up.room(&how, view)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = ResumeMode::Finish { turns_max: more.max_turns, wall_ms_max };
     let outcome = room.work(RunWork::GoOn { id: row.id.clone(), onward }).await;
     taken_up.setup.close_servers().await;
     let outcome = outcome?;
-    // What is told at the end is about the time it had now.
+    // The final report uses the time limit of this resume.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
     let code = match ReviewPlan::of(start) {
-        Some(plan) => plan.in_form_of(global).conclude(&room, &row.id, &agent, &outcome, began).await,
+        Some(mut plan) => {
+            if global.json {
+                plan.target.form = ReportForm::Json;
+            }
+            review::conclude(&plan, &room, &row.id, &agent, &outcome, began).await
+        }
         None => Ok(room.conclude(&row.id, &agent, &outcome, began).await),
     };
     retention::apply_later(global, &taken_up.setup.config.store, &taken_up.setup.state);
     code
 }
 
-/// A task of the store that goes on, and where it was begun: it keeps its workspace, its limits, and its tools unless
-/// they are denied today.
+/// A stored task being resumed, with its setup. It keeps its workspace, its limits, and its tools unless they are
+/// denied today.
 pub struct TakenUp {
     pub row: TaskRow,
     pub start: TaskStart,
@@ -191,11 +198,11 @@ pub struct TakenUp {
 }
 
 impl TakenUp {
-    /// Finds a task and takes it, if nobody drives it.
+    /// Finds a task and claims it, unless a living process drives it.
     pub async fn find(global: &GlobalArgs, wanted: &str) -> Result<Self> {
         let store = setup::store(global)?;
         let row = find(&*store, wanted).await?;
-        if row.status == "running" && owner::lives(&row) {
+        if row.state.is_running() && owner::lives(&row) {
             let text = say!("task-is-driven", task = row.id, process = owner::pid(&row));
             return Err(Error::new(ErrorCode::TaskNotResumable, text).hint(say!("task-is-driven-hint")));
         }
@@ -204,10 +211,10 @@ impl TakenUp {
         Ok(taken_up)
     }
 
-    /// What is known of it, before it is taken: with the configuration its workspace has today.
+    /// Reads a task before claiming it, with the current configuration of its workspace.
     pub async fn read(global: &GlobalArgs, store: Arc<SqliteStore>, row: TaskRow) -> Result<Self> {
         let start = start_of(&store.records(&row.id).await?)?;
-        // A worktree has the files of the workspace it was made of, and its configuration is there.
+        // A worktree's configuration is that of the workspace it was made from.
         let origin = start.apart_from.as_ref().unwrap_or(&start.workspace);
         let mut setup = Setup::load_in(global, origin.into())?;
         setup.workspace = start.workspace.clone().into();
@@ -218,10 +225,10 @@ impl TakenUp {
         Ok(Self { row, start, setup, store })
     }
 
-    /// Claims it from a dead process. Of several that try, one succeeds; what was left running is swept by whoever drives it.
+    /// Claims the task from a dead process; of several claimers one wins. The driver ends processes that were left.
     pub async fn take(&self) -> Result<()> {
         let row = &self.row;
-        if row.status == "running" {
+        if row.state.is_running() {
             self.store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
         }
         Ok(())
@@ -231,8 +238,8 @@ impl TakenUp {
         self.setup.caps_again(how, &self.start.caps)
     }
 
-    /// Of `how` counts what may change from one day to the next: the tape and the cost limit.
-    pub fn room(&self, how: &RunOptions, view: ProgressView, json: bool, title: &str) -> Result<RunSession> {
+    /// Opens the session of the resumed task. Only recording and cost limit of `how` apply.
+    pub fn room(&self, how: &RunOptions, view: RunView<'_>) -> Result<RunSession> {
         let Self { row, start, setup, store } = self;
         let of_servers = start.grant.tools().filter(|name| is_about_servers(name)).map(str::to_owned);
         setup.servers(ServerFilter::These(&of_servers.collect::<Vec<_>>()));
@@ -242,37 +249,23 @@ impl TakenUp {
             let text = say!("task-tool-gone", task = row.id, missing);
             return Err(Error::new(ErrorCode::InvalidTool, text).hint(say!("task-tool-gone-hint")));
         }
-        run::furnish(
-            setup,
-            how,
-            found,
-            SessionParts {
-                session_id: row.id.session().to_owned(),
-                agent: Some(&start.agent),
-                grant,
-                caps: self.caps(how),
-                json,
-                title,
-                view,
-                store: store.clone(),
-                facades: match ReviewPlan::of(start) {
-                    Some(_) => ReviewPlan::facades(),
-                    None => setup.facades()?,
-                },
-                apart_from: start.apart_from.clone(),
-            },
-        )
+        let mut policy = setup.policy(grant, self.caps(how))?;
+        if ReviewPlan::of(start).is_some() {
+            policy.facades = review::facades();
+        }
+        let (id, apart_from) = (row.id.session().to_owned(), start.apart_from.clone());
+        run::open(setup, how, found, SessionPlan { id, store: store.clone(), policy, apart_from }, view)
     }
 }
 
-/// Ends the processes that earlier drivers left of a task, which this process has claimed at `epoch`.
+/// Ends processes that earlier drivers left of a task, which this process has claimed at `epoch`.
 pub async fn sweep(task: TaskId, epoch: u64) {
-    let swept = tokio::task::spawn_blocking(move || posse_tools::supervisor::sweep(&task, epoch));
-    // After a panic in there something may be left; the task ends all the same.
+    let swept = tokio::task::spawn_blocking(move || posse_sandbox::supervisor::sweep(&task, epoch));
+    // A panic in the sweep may leave processes behind, but must not keep the task from ending.
     let _ = swept.await;
 }
 
-/// A child by its short id, in the newest session of this project that has one.
+/// Finds a child by its short id, in the newest session of this project that has one.
 async fn find_child(store: &dyn Store, short: &str) -> Result<Option<TaskRow>> {
     let mut rows = store.find_tasks(TaskQuery::of(TaskFilter::Short(short.to_owned()))).await?;
     if rows.is_empty() {
@@ -283,12 +276,12 @@ async fn find_child(store: &dyn Store, short: &str) -> Result<Option<TaskRow>> {
     let has_one = |session: &SessionRow| rows.iter().any(|row| row.id.session() == session.id);
     let session = super::sessions::newest_where(store, &here, has_one).await?;
     rows.retain(|row| session.as_deref() == Some(row.id.session()));
-    // Newest first.
+    // Rows are sorted newest first.
     rows.truncate(1);
     Ok(rows.pop())
 }
 
-/// A task by its id, the beginning of its id, or the short id of a child in the newest session of this project.
+/// Finds a task by id, id prefix, or the short id of a child in the newest session of this project.
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     let newest = |of: TaskFilter, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
     match store.task(&TaskId::from_store(wanted.to_owned())).await {
@@ -315,9 +308,9 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     }
 }
 
-/// A task whose process is gone is not running, whatever its last record says.
-pub fn status(row: &TaskRow) -> &str {
-    if row.status == "running" && !owner::lives(row) { "interrupted" } else { &row.status }
+/// Returns the status; a running task whose process is gone is `interrupted`.
+pub fn status(row: &TaskRow) -> &'static str {
+    if row.state.is_running() && !owner::lives(row) { "interrupted" } else { row.state.wire() }
 }
 
 fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
@@ -334,8 +327,8 @@ fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
         "tree_cost_usd": tree.cost_usd(),
         "created_at": utc(row.created_ms),
         "updated_at": utc(row.updated_ms),
-        // What has ended is not written to any more.
-        "completed_at": (row.status != "running").then(|| utc(row.updated_ms)),
+        // An ended task gets no more records.
+        "completed_at": (!row.state.is_running()).then(|| utc(row.updated_ms)),
     })
 }
 
@@ -354,12 +347,12 @@ fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A record as a person reads it.
+/// Formats a record for people.
 fn lines(record: &Record) -> Vec<String> {
     match record {
         Record::Started(start) => vec![format!("> {}", start.task)],
         Record::Said { text, .. } | Record::Steered { text, .. } => vec![format!("> {text}")],
-        Record::Asked { .. } => Vec::new(),
+        Record::Asked { .. } | Record::Observed { .. } => Vec::new(),
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
         Record::Unanswered { failure, .. } => vec![format!("! {}", say!("record-model", failure))],
         Record::Intended { .. } | Record::Saved { .. } => Vec::new(),

@@ -1,4 +1,4 @@
-//! `posse trust`: a person has looked at what the agents of a project may do, and says yes to that.
+//! `posse trust`: trust the agent files of a project, by content hash.
 
 use std::process::ExitCode;
 
@@ -9,15 +9,15 @@ use posse_definitions::registry::{
     AgentCandidate, AgentState, RegistryEntry, RegistrySnapshot, TrustStanding,
 };
 use posse_definitions::trust::TrustStore;
+use posse_mcp::registry::ProjectFile;
 use posse_messages::say;
-use posse_tools::supervisor::TASK_MARK;
+use posse_sandbox::supervisor::TASK_MARK;
 use serde_json::{Value, json};
 
 use super::agents::view::{AgentInspector, AgentView};
 use crate::agents::{load, trust_store};
 use crate::args::{GlobalArgs, TrustArgs};
 use crate::render::{CountedNoun, many};
-use crate::servers::ProjectFile;
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -55,7 +55,7 @@ pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
     let servers = servers(&setup, &args.names)?;
     let of_servers = servers.as_ref().map(|(file, _)| file.hash());
     store.trust(&root, agreed.into_iter().chain(of_servers.as_deref()))?;
-    // Only now is it true.
+    // Printed only after the store has it.
     for report in &reports {
         report.tell(global);
     }
@@ -69,7 +69,7 @@ pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An agent runs when everything that it extends is trusted as well.
+/// Notes agents that extend an untrusted file: they do not run before that is trusted too.
 fn say_what_is_missing(after: &RegistrySnapshot, reports: &[TrustReport<'_>]) {
     for report in reports.iter().filter(|report| report.standing == TrustAnswer::Now && report.seen.is_some())
     {
@@ -80,12 +80,12 @@ fn say_what_is_missing(after: &RegistrySnapshot, reports: &[TrustReport<'_>]) {
     }
 }
 
-/// The file in which the project names MCP servers, with what each of them is. Trusting some agents does not trust it.
+/// Finds the project's MCP server file and describes each server. Trusting single agents does not trust it.
 fn servers(setup: &Setup, names: &[String]) -> Result<Option<(ProjectFile, Vec<String>)>> {
     if !names.is_empty() {
         return Ok(None);
     }
-    let Some(file) = ProjectFile::find(setup).transpose()? else { return Ok(None) };
+    let Some(file) = ProjectFile::find(&setup.root()).transpose()? else { return Ok(None) };
     let described = |(name, value): (&String, &Value)| format!("{name} {value}");
     let lines = file.servers()?.iter().map(described).collect();
     Ok(Some((file, lines)))
@@ -107,7 +107,7 @@ fn list(global: &GlobalArgs, store: &TrustStore) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An agent that trusts its own files would not need any.
+/// Refuses inside a task: an agent must not trust its own files.
 pub(super) fn refuse_inside_a_task() -> Result<()> {
     if std::env::var_os(TASK_MARK).is_none() {
         return Ok(());
@@ -116,7 +116,7 @@ pub(super) fn refuse_inside_a_task() -> Result<()> {
     Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("trust-inside-task-hint")))
 }
 
-/// The files of the project, or those of these names.
+/// Collects the project's agent files, or those with these names.
 fn files<'a>(
     snapshot: &'a RegistrySnapshot,
     names: &[String],
@@ -140,12 +140,12 @@ enum TrustAnswer {
     Before,
     Now,
     NotOurs,
-    /// What cannot run is not worth a yes.
+    /// Not trusted: it cannot run anyway.
     Broken,
 }
 
 impl TrustAnswer {
-    /// For people; programs get `wire`.
+    /// Localized answer for people; programs get `wire`.
     fn words(self) -> String {
         match self {
             TrustAnswer::Before => say!("trusted-before"),
@@ -170,7 +170,7 @@ struct TrustReport<'a> {
     standing: TrustAnswer,
     errors: usize,
     warnings: usize,
-    /// As it will run; `None` for one that another hides or that cannot run.
+    /// The effective agent; `None` if another file shadows it or it cannot run.
     seen: Option<AgentView>,
 }
 

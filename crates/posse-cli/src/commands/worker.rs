@@ -1,35 +1,37 @@
-//! `posse worker`: goes on with what dead processes left. It finds the topmost task of each tree that nobody drives, takes it
-//! over and drives it to its end, in its own workspace. Several workers share the work: who claims a task has it.
+//! `posse worker`: resumes tasks of dead processes. It claims the topmost task of each tree without a driver and
+//! drives it to its end in the task's own workspace. Several workers share the work through claims.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::id::TaskId;
-use posse_core::journal::start_of;
-use posse_core::outcome::Outcome;
+use posse_core::journal::{Record, start_of};
+use posse_core::outcome::{Outcome, OutcomeStatus};
+use posse_core::state::TaskState;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::say;
 use posse_runtime::driver::ResumeMode;
-use posse_runtime::ports::{Store, TaskQuery, TaskRow};
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
+use posse_sandbox::process::spawn_detached;
 use posse_store::SqliteStore;
 use serde_json::json;
 use tokio::signal::unix::SignalKind;
 use tokio::task::{JoinSet, LocalSet};
 
-use super::drive::ProgressView;
+use super::drive::{ProgressView, RunSession, RunView};
 use super::tasks::{TakenUp, end_tree, find};
 use crate::args::{GlobalArgs, RunOptions, TaskFlags, WorkerArgs};
 use crate::render::{CountedNoun, many, price, tokens, with_subagents};
-use crate::{owner, retention, setup, signals, terminal, wire};
+use crate::{retention, setup, signals, terminal, wire};
 
-/// How often it looks for work.
+/// Poll interval for interrupted tasks.
 const LOOK: Duration = Duration::from_secs(2);
 
 pub async fn run(global: &GlobalArgs, args: &WorkerArgs) -> Result<ExitCode> {
@@ -46,7 +48,7 @@ pub async fn run(global: &GlobalArgs, args: &WorkerArgs) -> Result<ExitCode> {
         only,
         taken_up: Rc::default(),
     };
-    // What a room is made with stays on the thread it was made on.
+    // Sessions are not `Send`: they stay on this thread.
     let rooms = LocalSet::new();
     tokio::select! {
         given_up = rooms.run_until(worker.work(args)) => {
@@ -79,7 +81,7 @@ async fn told_to_stop() -> Result<()> {
     Ok(())
 }
 
-/// `--flag=value`, so that a value that begins with a dash is not read as another flag.
+/// Formats `--flag=value`, so that a value beginning with a dash is no flag.
 pub fn joined(flag: &str, value: impl AsRef<OsStr>) -> OsString {
     [OsStr::new(flag), OsStr::new("="), value.as_ref()].into_iter().collect()
 }
@@ -91,8 +93,8 @@ pub fn start(global: &GlobalArgs, flags: &[OsString]) -> Result<()> {
     in_background(global, &[&worker, flags].concat(), 0).map_err(failed)
 }
 
-/// Starts a command of this program in a session of its own, so that what ends the terminal or the host does not end it. A higher
-/// `niceness` gives way to others.
+/// Starts a command of this program in a session (`setsid`) of its own, so that it survives the terminal or host. A
+/// higher `niceness` lowers its priority.
 pub fn in_background(global: &GlobalArgs, arguments: &[OsString], niceness: i32) -> std::io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments);
@@ -102,20 +104,7 @@ pub fn in_background(global: &GlobalArgs, arguments: &[OsString], niceness: i32)
         }
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: two calls that are allowed between fork and exec, and take no pointers.
-    unsafe {
-        command.pre_exec(move || {
-            if niceness != 0 {
-                // Without it the command works all the same.
-                libc::setpriority(libc::PRIO_PROCESS, 0, niceness);
-            }
-            match libc::setsid() {
-                -1 => Err(std::io::Error::last_os_error()),
-                _ => Ok(()),
-            }
-        });
-    }
-    command.spawn().map(drop)
+    spawn_detached(&mut command, niceness).map(drop)
 }
 
 #[derive(Clone)]
@@ -123,23 +112,23 @@ struct Worker {
     global: GlobalArgs,
     how: RunOptions,
     store: Arc<SqliteStore>,
-    /// The one task to resume; `None`: all.
+    /// The one task to resume; `None` for all.
     only: Option<TaskId>,
-    /// How many tasks it began to work on.
+    /// Number of tasks that it started to drive.
     taken_up: Rc<Cell<u32>>,
 }
 
-/// The topmost tasks that nobody drives.
+/// Topmost tasks without a driver.
 struct InterruptedTasks {
-    /// Oldest first.
+    /// Tasks to settle, oldest first.
     open: Vec<(TaskRow, AdoptionFate)>,
-    /// Some wait for others that are at work, here or elsewhere.
+    /// True if some tasks wait for others that still run.
     left: bool,
 }
 
-/// What becomes of a task that nobody drives.
+/// Decision about a task without a driver.
 enum AdoptionFate {
-    /// Tasks that it depends on have not ended.
+    /// Wait: its dependencies have not ended.
     Wait,
     GoOn,
     End {
@@ -149,11 +138,11 @@ enum AdoptionFate {
 }
 
 impl Worker {
-    /// Works until there is nothing left, or for ever. Returns what it could not go on with.
+    /// Works until no task is left, or forever. Returns the tasks that failed, with their error codes.
     async fn work(&self, args: &WorkerArgs) -> Result<BTreeMap<TaskId, ErrorCode>> {
         let mut given_up = BTreeMap::new();
         let mut busy = HashSet::new();
-        let mut jobs: JoinSet<(TaskId, Result<Arc<Outcome>>)> = JoinSet::new();
+        let mut jobs: JoinSet<(TaskId, Result<()>)> = JoinSet::new();
         loop {
             let InterruptedTasks { open, mut left } = self.look().await?;
             for (row, fate) in open {
@@ -177,15 +166,10 @@ impl Worker {
                         Error::new(ErrorCode::Internal, say!("driver-crashed")).caused_by(e)
                     })?;
                     busy.remove(&id);
-                    match settled {
-                        Ok(outcome) => self.tell(&id, &outcome).await,
-                        // Another one has it.
-                        Err(e) if e.code() == ErrorCode::OwnerLost => {}
-                        Err(e) => {
-                            self.let_go(&id).await;
-                            self.complain(&id, &e);
-                            given_up.insert(id, e.code());
-                        }
+                    // `OWNER_LOST`: another process claimed it first.
+                    if let Err(e) = settled && e.code() != ErrorCode::OwnerLost {
+                        self.complain(&id, &e);
+                        given_up.insert(id, e.code());
                     }
                 }
                 () = tokio::time::sleep(LOOK) => {}
@@ -194,21 +178,29 @@ impl Worker {
     }
 
     async fn look(&self) -> Result<InterruptedTasks> {
-        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::default() };
+        let running = TaskQuery::running(TaskFilter::All);
         let rows = self.store.find_tasks(running).await?;
         let by_id: HashMap<&TaskId, &TaskRow> = rows.iter().map(|row| (&row.id, row)).collect();
         let mut found = InterruptedTasks { open: Vec::new(), left: false };
         for row in rows.iter().rev().filter(|row| !owner::lives(row)) {
-            // A parent that runs takes its children along, here or where it is driven.
+            // A running parent adopts its children itself.
             if row.parent.as_ref().is_some_and(|parent| by_id.contains_key(parent)) {
                 continue;
             }
-            if self.only.as_ref().is_some_and(|only| *only != row.id) {
+            if let Some(only) = &self.only
+                && !self.store.is_within(row, only).await?
+            {
+                continue;
+            }
+            // Its owner may have ended it right before its own end; children that it left are found by another look.
+            let now = self.store.task(&row.id).await?;
+            if !now.state.is_running() || now.epoch != row.epoch {
+                found.left = true;
                 continue;
             }
             let fate = match () {
                 () if row.cancel_requested => {
-                    AdoptionFate::End { why: fixed!("was-to-be-cancelled"), with_parent: false }
+                    AdoptionFate::End { why: "it was to be cancelled".to_owned(), with_parent: false }
                 }
                 () if row.parent.is_some() => self.fate_alone(row).await?,
                 () => AdoptionFate::GoOn,
@@ -221,23 +213,23 @@ impl Worker {
         Ok(found)
     }
 
-    /// Of a task whose parent has ended, or was never in the store.
+    /// Decides about a task whose parent has ended or is unknown.
     async fn fate_alone(&self, row: &TaskRow) -> Result<AdoptionFate> {
-        // What cannot be read is not ended unseen: going on with it says what is wrong.
+        // An unreadable task is resumed rather than ended, so that the error is reported.
         let Ok(start) = self.store.records(&row.id).await.and_then(|records| start_of(&records)) else {
             return Ok(AdoptionFate::GoOn);
         };
         if !start.detached {
-            return Ok(AdoptionFate::End { why: fixed!("orchestrator-had-ended"), with_parent: true });
+            return Ok(AdoptionFate::End { why: "its orchestrator had ended".to_owned(), with_parent: true });
         }
         for other in &start.terms.depends_on {
             let id = TaskId::from_store(format!("{}.{other}", row.id.session()));
-            match self.store.task(&id).await?.status.as_str() {
-                "running" => return Ok(AdoptionFate::Wait),
-                "completed" => {}
-                _ => {
+            match self.store.task(&id).await?.state {
+                TaskState::Running => return Ok(AdoptionFate::Wait),
+                TaskState::Ended(OutcomeStatus::Completed) => {}
+                TaskState::Ended(_) => {
                     return Ok(AdoptionFate::End {
-                        why: fixed!("dependency-failed", because_of = other),
+                        why: format!("{other} did not complete"),
                         with_parent: false,
                     });
                 }
@@ -246,28 +238,43 @@ impl Worker {
         Ok(AdoptionFate::GoOn)
     }
 
-    async fn settle(&self, row: TaskRow, fate: AdoptionFate) -> Result<Arc<Outcome>> {
+    async fn settle(&self, row: TaskRow, fate: AdoptionFate) -> Result<()> {
         if let AdoptionFate::End { why, with_parent } = fate {
-            return end_tree(&self.store, &row, &why, with_parent).await;
+            let outcome = end_tree(&self.store, &row, &why, with_parent).await?;
+            self.tell(&row.id, &outcome).await;
+            return Ok(());
         }
         let title = row.title.clone();
-        // What can fail without the task is tried before it is taken.
+        // Everything that can fail without the task comes before the claim.
         let taken_up = TakenUp::read(&self.global, self.store.clone(), row).await?;
-        let room = taken_up.room(&self.how, ProgressView::Silent, self.global.json, &title)?;
+        let room = taken_up.room(
+            &self.how,
+            RunView { progress: ProgressView::Silent, json: self.global.json, title: &title },
+        )?;
         taken_up.take().await?;
-        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
-        let outcome = room.session.resume(taken_up.row.id.clone(), onward).await;
+        let driven = self.drive(&taken_up, &room).await;
+        // The rest of the tree has no driver any more: the next look finds it, here or in another worker.
+        let released = room.session.let_go(&taken_up.row.id).await;
         taken_up.setup.close_servers().await;
         retention::apply_later(&self.global, &taken_up.setup.config.store, &taken_up.setup.state);
-        outcome
+        driven.and(released.map(drop))
     }
 
-    /// A task that this process cannot go on with is not kept from others.
-    async fn let_go(&self, id: &TaskId) {
-        let Ok(row) = self.store.task(id).await else { return };
-        if row.status == "running" && row.owner == owner::owner() {
-            let _ = self.store.claim_from(id, row.epoch, "").await;
+    /// Drives a task to its end, and the tasks that were detached from it.
+    async fn drive(&self, taken_up: &TakenUp, room: &RunSession) -> Result<()> {
+        let id = &taken_up.row.id;
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
+        let outcome = room.session.resume(id.clone(), onward).await?;
+        self.tell(id, &outcome).await;
+        let detached = room.session.left_running();
+        room.session.finish_detached().await;
+        for id in detached {
+            let records = self.store.records(&id).await?;
+            if let Some(Record::Finished { outcome, .. }) = records.last() {
+                self.tell(&id, outcome).await;
+            }
         }
+        Ok(())
     }
 
     async fn tell(&self, id: &TaskId, outcome: &Outcome) {

@@ -1,11 +1,11 @@
-//! The live tree: one line per task, drawn again in place.
+//! Live tree: one line per task, redrawn in place.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use posse_core::event::Event;
+use posse_core::event::{Event, EventEntry};
 use posse_core::id::TaskId;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::streamed::StreamedText;
@@ -19,11 +19,11 @@ use super::{CountedNoun, changed, many, plain, price, tokens};
 use crate::columns::{PaddedCell, cut};
 use crate::terminal;
 
-/// Often enough to look alive, seldom enough to cost nothing.
+/// Frame interval: often enough to look alive, seldom enough to cost nothing.
 const FRAME: Duration = Duration::from_millis(100);
-/// More than fits on a line.
+/// Longer than a line.
 const SAID_MAX: usize = 200;
-/// Of the arguments of a call that is being written: what it is about stands at the beginning.
+/// Longest beginning of streamed arguments: their subject stands first.
 const ARGUMENTS_MAX: usize = 2_000;
 
 pub struct LiveTree(Mutex<TreeScreen>);
@@ -31,11 +31,11 @@ pub struct LiveTree(Mutex<TreeScreen>);
 struct TreeScreen {
     title: String,
     rows: BTreeMap<TaskId, TreeRow>,
-    /// Lines on the terminal that belong to the tree.
+    /// Number of terminal lines that belong to the tree.
     drawn: usize,
     last: Instant,
     frame: usize,
-    /// Somebody is talking to the person: nothing is drawn, and what is to be said waits.
+    /// Notes held back while a prompt owns the terminal; `None` while the tree is drawn.
     held: Option<Vec<String>>,
 }
 
@@ -46,13 +46,13 @@ struct TreeRow {
     tools: u32,
     usage: Usage,
     doing: String,
-    /// How the model's last message begins: what a finished task has to say.
+    /// Beginning of the model's last message, shown for a finished task.
     said: String,
-    /// The call to delegate that is being written: the tool, and the beginning of its arguments.
+    /// Delegation call being streamed: index, tool and the beginning of its arguments.
     asking: Option<(usize, String, String)>,
     began: Instant,
     took: Option<Duration>,
-    /// It waits for a person.
+    /// True while it waits for approval.
     asks: bool,
     status: Option<OutcomeStatus>,
 }
@@ -70,7 +70,7 @@ impl LiveTree {
         }))
     }
 
-    /// Draws the tree a last time and leaves it there.
+    /// Draws the tree a last time and leaves it on the screen.
     pub fn finish(&self) {
         self.go_on();
         let mut screen = self.lock();
@@ -78,7 +78,7 @@ impl LiveTree {
         screen.drawn = 0;
     }
 
-    /// Keeps the spinner and the clock going while nothing happens.
+    /// Redraws spinner and clock between events.
     pub async fn tick(&self) {
         loop {
             tokio::time::sleep(FRAME).await;
@@ -97,7 +97,7 @@ impl LiveTree {
         screen.draw();
     }
 
-    /// Leaves the terminal to somebody who talks to the person.
+    /// Yields the terminal to a prompt.
     pub fn pause(&self) {
         let mut screen = self.lock();
         screen.clear();
@@ -115,7 +115,10 @@ impl LiveTree {
 }
 
 impl Observer for LiveTree {
-    fn event(&self, task: &TaskId, event: &Event) {
+    fn event(&self, EventEntry { task_id: task, event, .. }: &EventEntry) {
+        if let Event::Queued { .. } = event {
+            return;
+        }
         let mut screen = self.lock();
         screen.take(task, event);
         if screen.last.elapsed() >= FRAME {
@@ -150,7 +153,7 @@ impl Observer for LiveTree {
     }
 }
 
-/// Lines that stay on the screen when the tree has gone on: what failed, what was changed, what a person should know.
+/// Lines that stay on the screen after the tree has moved on: failures, changed files, notes.
 fn traces(event: &Event) -> Vec<String> {
     match event {
         Event::Noted { note } => vec![visible(note).into_owned()],
@@ -166,7 +169,7 @@ fn traces(event: &Event) -> Vec<String> {
 }
 
 impl TreeRow {
-    /// What is about to be delegated, as far as the model has written it.
+    /// Describes the delegation that the model is writing, as far as it is streamed.
     fn delegating(&mut self, index: usize, fragment: &str) -> Option<String> {
         let (_, name, arguments) = self.asking.as_mut().filter(|(at, ..)| *at == index)?;
         arguments.push_str(prefix(fragment, ARGUMENTS_MAX.saturating_sub(arguments.len())));
@@ -211,7 +214,7 @@ impl TreeScreen {
             }
             Event::ApprovalRequested { tool, summary, approval, .. } => {
                 row.asks = true;
-                row.doing = format!("waiting for approval {approval}: {tool} {summary}");
+                row.doing = say!("approval-waits", approval, call = format!("{tool} {summary}"));
             }
             Event::ApprovalResolved { .. } => {
                 row.asks = false;
@@ -233,7 +236,9 @@ impl TreeScreen {
                     }
                 };
             }
-            Event::Noted { .. }
+            Event::Queued { .. }
+            | Event::Noted { .. }
+            | Event::ModelRetry { .. }
             | Event::ModelFailed { .. }
             | Event::ToolRefused { .. }
             | Event::ToolFinished { .. }
@@ -277,7 +282,7 @@ impl TreeScreen {
         self.drawn = lines.len();
     }
 
-    /// Sums of the whole tree, if it is more than one task.
+    /// Formats the sums of a tree with more than one task.
     fn total(&self) -> Option<String> {
         let mut total = SpendingTotal::default();
         self.rows.values().for_each(|row| total.add(&row.total()));
@@ -319,7 +324,7 @@ impl TreeRow {
             Some(OutcomeStatus::Failed | OutcomeStatus::Cancelled) => ("✗", "31"),
         };
         let turns = match self.status {
-            // Nothing was asked yet.
+            // No request was made yet.
             None if self.turns_max == 0 => String::new(),
             None => say!("live-turn", turn = self.turn, turns_max = self.turns_max),
             Some(_) => many(self.turn, CountedNoun::Turn),
@@ -348,7 +353,8 @@ mod tests {
     #[test]
     fn what_is_about_to_be_delegated_is_shown_while_it_is_written() {
         let (live, task) = (LiveTree::new("title"), TaskId::root("s1"));
-        live.event(&task, &Event::TurnStarted { turn: 1, turns_max: 5 });
+        let event = Event::TurnStarted { turn: 1, turns_max: 5 };
+        live.event(&EventEntry { v: 1, seq: 1, task_id: task.clone(), at_ms: 0, event });
         let doing = || live.lock().rows[&task].doing.clone();
         live.delta(&task, Delta::ToolCall { index: 0, name: "subagent" });
         assert_eq!(doing(), "asking for subagent");

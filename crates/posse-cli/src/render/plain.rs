@@ -1,11 +1,9 @@
-//! One line per change, the task first: for pipes and log files.
+//! Plain progress: one line per change, starting with the task, for pipes and log files.
 
-use posse_core::approval::ApprovalVerdict;
-use posse_core::event::Event;
-use posse_core::id::TaskId;
+use posse_core::event::{Event, EventEntry};
 use posse_core::text::visible;
 use posse_messages::say;
-use posse_runtime::ports::{Delta, Observer};
+use posse_runtime::ports::Observer;
 
 use super::{CountedNoun, changed, many, tokens};
 use crate::terminal::note;
@@ -13,45 +11,39 @@ use crate::terminal::note;
 pub struct PlainLines;
 
 impl Observer for PlainLines {
-    fn event(&self, task: &TaskId, event: &Event) {
-        // A call that failed and changed files all the same is worth two lines.
+    fn event(&self, EventEntry { task_id, event, .. }: &EventEntry) {
+        // A failed call that still changed files gets two lines.
         for line in line(event).into_iter().chain(changed(event, false)) {
-            note(&format!("{} {}", task.short(), visible(&line)));
-        }
-    }
-
-    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
-        if let Delta::Restarted { why, wait } = delta {
-            let seconds = format!("{:.1}", wait.as_secs_f64());
-            note(&format!("{} {}", task.short(), say!("plain-retry", why = visible(why), seconds)));
+            note(&format!("{} {}", task_id.short(), visible(&line)));
         }
     }
 }
 
-/// What is worth a line. Starts of tool calls are: a hanging one would otherwise look like nothing.
+/// Formats an event worth a line. Starts of tool calls are included: otherwise a hanging one would be invisible.
 pub fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Started { agent, model, .. } => say!("plain-started", agent, model),
         Event::Resumed { finished_calls, in_doubt, .. } => {
             say!("plain-resumed", kept = many(*finished_calls, CountedNoun::FinishedCall), in_doubt)
         }
-        Event::TurnStarted { .. } => return None,
+        Event::Queued { .. } | Event::TurnStarted { .. } => return None,
         Event::Replied { turn, usage, calls, .. } => {
             say!("plain-turn", turn, tokens = tokens(usage.total()), calls = many(*calls, CountedNoun::Call))
         }
         Event::Noted { note } => say!("plain-note", note),
+        Event::ModelRetry { why, wait_ms } => {
+            let seconds = format!("{:.1}", *wait_ms as f64 / 1e3);
+            say!("plain-retry", why, seconds)
+        }
         Event::ModelFailed { kind, message } => say!("plain-model", kind = kind.wire(), message),
         Event::ToolStarted { tool, summary, .. } => format!("{tool} {summary}"),
         Event::ToolRefused { tool, why, .. } => say!("plain-refused", tool, why),
-        Event::ApprovalRequested { approval, tool, summary, why, .. } => format!(
-            "waiting for approval · {} · {why} · posse approvals show {approval}",
-            format!("{tool} {summary}").trim_end()
-        ),
-        Event::ApprovalResolved { tool, verdict, scope, by, .. } => {
-            let verdict = match verdict {
-                ApprovalVerdict::Approve => "approved",
-                ApprovalVerdict::Deny => "denied",
-            };
+        Event::ApprovalRequested { approval, tool, summary, why, .. } => {
+            let call = format!("{tool} {summary}");
+            say!("plain-approval-waits", call = call.trim_end(), why, approval)
+        }
+        Event::ApprovalResolved { tool, approved, scope, by, .. } => {
+            let verdict = if *approved { "approved" } else { "denied" };
             format!("{tool} {verdict} ({}) by {by}", scope.wire())
         }
         Event::ToolFinished { tool, why: Some(why), millis, .. } => {

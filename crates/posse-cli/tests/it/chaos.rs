@@ -139,7 +139,7 @@ fn examine(place: &Place, tasks: &[(TaskRow, Vec<Record>)], counts: &mut KillCou
     counts.effects += effects.len();
     counts.tasks += tasks.len();
     for (row, records) in tasks {
-        assert_eq!(row.status, "completed", "{row:?}");
+        assert_eq!(row.state.wire(), "completed", "{row:?}");
         let outcomes: Vec<_> = records
             .iter()
             .filter_map(|record| match record {

@@ -72,13 +72,16 @@ fn json_keeps_its_names_and_codes() {
 fn help_and_wrong_usage_are_told_in_the_language_too() {
     let help = spoken(&["--lang", "de", "tasks", "list", "--help"], &[]);
     assert_eq!(help.code, 0, "{help:?}");
-    for part in
-        ["Die neuesten Aufgaben zuerst", "Aufruf: posse tasks list", "Optionen:", "Wie viele gezeigt werden"]
-    {
+    for part in [
+        "Aufgaben auflisten, die neuesten zuerst",
+        "Aufruf: posse tasks list",
+        "Optionen:",
+        "Höchstzahl der gezeigten",
+    ] {
         assert!(help.stdout.contains(part), "{part}: {help:?}");
     }
     let english = spoken(&["tasks", "list", "--help"], &[]);
-    assert!(english.stdout.contains("The newest tasks first\n\nUsage: posse tasks list"), "{english:?}");
+    assert!(english.stdout.contains("List tasks, newest first\n\nUsage: posse tasks list"), "{english:?}");
     let wrong = spoken(&["--lang", "de", "tasks", "list", "--frm"], &[]);
     assert_eq!(
         (wrong.code, wrong.stderr.contains("Fehler: es gibt kein Argument `--frm`")),

@@ -185,7 +185,7 @@ async fn an_input_budget_leaves_old_results_out_then_reports_and_fails_only_at_t
 
 /// An answer with a report of usage of our own.
 fn billed(say: &Say, usage: Value) -> Answer {
-    let mut body = say.json(wire::Format::OpenAiChat);
+    let mut body = say.json(wire::LoopbackFormat::OpenAiChat);
     body["usage"] = usage;
     Answer::json(200, &body)
 }

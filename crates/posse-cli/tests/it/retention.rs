@@ -4,7 +4,7 @@ use std::fs;
 
 use posse_core::id::TaskId;
 use posse_core::outcome::StopReason;
-use posse_runtime::ports::{NewTask, Store};
+use posse_runtime::ports::{JournalStore, NewTask};
 use posse_store::SqliteStore;
 use posse_testkit::store_suite::{asked, finished, new_task, replied};
 use serde_json::Value;

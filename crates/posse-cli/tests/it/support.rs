@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use posse_core::journal::Record;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::ports::{JournalStore, TaskRow};
 use posse_store::SqliteStore;
 use serde_json::Value;
 

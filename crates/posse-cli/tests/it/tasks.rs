@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::support::{Place, Ran, Running};
+use crate::support::{Place, Ran, Running, until};
 
 const SCRIPT: &str = "
 - text: First I look.
@@ -90,7 +90,13 @@ fn a_task_is_shown_turn_by_turn_by_its_id_or_the_beginning_of_it() {
 
     let records = place.journal(&id);
     let kinds: Vec<&str> = records.iter().map(|record| record["record"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["started", "asked", "replied", "done", "done", "asked", "replied", "finished"]);
+    assert_eq!(
+        kinds,
+        [
+            "started", "asked", "replied", "observed", "observed", "done", "done", "asked", "replied",
+            "finished"
+        ]
+    );
 }
 
 #[test]
@@ -332,7 +338,7 @@ async fn commands_of_a_chat_are_not_sent_to_the_model() {
 #[test]
 fn a_short_id_names_a_child_of_this_project() {
     use posse_core::id::TaskId;
-    use posse_runtime::ports::{ContextStore, NewTask, Store};
+    use posse_runtime::ports::{ContextStore, JournalStore, NewTask};
 
     let place = Place::new();
     let elsewhere = place.root().join("elsewhere");
@@ -357,4 +363,103 @@ fn a_short_id_names_a_child_of_this_project() {
     assert!(shown(&elsewhere).stdout.starts_with("there.t_01 "), "{:?}", shown(&elsewhere));
     let nowhere = shown(place.root());
     assert!(nowhere.code == 1 && nowhere.stderr.contains("TASK_NOT_FOUND"), "{nowhere:?}");
+}
+
+#[test]
+fn a_watched_task_shows_the_same_events_as_its_run() {
+    let place = Place::new();
+    place.write(
+        "workspace/s.yaml",
+        r#"
+lead:
+  - calls: [{subagent: {action: define, name: helper, description: Looks, system_prompt: You look., tools: [read], model: "scripted:s.yaml#helper"}}]
+  - calls: [{subagent: {action: spawn, agent: helper, task: Look at a.txt}}, {no_such_tool: {}}]
+  - calls: [{subagent: {action: wait}}]
+  - text: The answer.
+helper:
+  - calls: [{read: {path: a.txt}}]
+  - text: Found it.
+"#,
+    );
+    let ran = place.run(["run", "--json", "--model", "scripted:s.yaml#lead", "Go"]);
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let mut told = ran.json();
+    told.pop();
+    let watched = place.run(["tasks", "watch", "--json", &id]);
+    assert_eq!(watched.code, ran.code, "{watched:?}");
+    // Told and committed are not the same instant, and two tasks have no common order.
+    let in_order = |mut lines: Vec<Value>| {
+        lines.iter_mut().for_each(|line| assert!(line.as_object_mut().unwrap().remove("at").is_some()));
+        lines.sort_by_key(|line| (line["task_id"].to_string(), line["seq"].as_u64()));
+        lines
+    };
+    let told = in_order(told);
+    assert!(told.iter().any(|line| line["type"] == "tool_refused"), "{told:?}");
+    assert!(told.iter().any(|line| line["task_id"] != id && line["type"] == "tool_started"), "{told:?}");
+    assert_eq!(in_order(watched.json()), told);
+
+    let plain = place.run(["tasks", "watch", &id]);
+    assert_eq!((plain.code, plain.stdout.as_str()), (ran.code, "The answer.\n"), "{plain:?}");
+    assert!(plain.stderr.contains("t_01 read a.txt"), "{plain:?}");
+}
+
+#[test]
+fn a_message_sent_from_another_terminal_is_read_by_a_task_at_work() {
+    let place = Place::new();
+    // The test decides when it ends, and the output of each turn differs.
+    let model = place.script(
+        "
+- {calls: [{bash: {command: 'ls; date +%N'}}], repeat_until: go.txt, delay_ms: 50}
+- text: Done.
+",
+    );
+    let args = ["run", "--json", "--allow", "bash", "--max-turns", "200", "--model", &model, "Look"];
+    let mut running = Running::start(place.posse(args));
+    let started = running.until(|event| event["type"] == "started");
+    let id = started["task_id"].as_str().unwrap().to_owned();
+    let sent = place.run(["tasks", "send", &id, "Look at the tests too"]);
+    assert_eq!(sent.stdout, format!("{id} · queued · the task reads it before its next turn\n"), "{sent:?}");
+    let read = |record: &Value| record["record"] == "steered" && record["text"] == "Look at the tests too";
+    until("the task has read it", || place.journal(&id).iter().any(read).then_some(()));
+    place.write("workspace/go.txt", "");
+    let ended = running.end();
+    assert_eq!((ended.code, &ended.envelope()["text"]), (0, &json!("Done.")), "{ended:?}");
+    let missed = place.run(["tasks", "send", &id, "One more", "--json"]);
+    assert_eq!((missed.code, &missed.json()[0]["receipt"]), (1, &json!("missed")), "{missed:?}");
+    let empty = place.run(["tasks", "send", &id, " "]);
+    assert!(empty.code == 1 && empty.stderr.contains("the message is empty"), "{empty:?}");
+}
+
+#[test]
+fn a_question_of_a_task_is_answered_from_another_terminal() {
+    let place = Place::new();
+    place.write(
+        "workspace/k.yaml",
+        "lead:
+- calls: [{subagent: {action: define, name: helper, description: Helps, system_prompt: Help., model: 'scripted:k.yaml#helper', tools: [ask_parent]}}]
+- calls: [{subagent: {action: spawn, agent: helper, task: Help}}]
+- {calls: [{subagent: {action: status, task_id: t_01, wait_ms: 100}}], repeat_until: '\"completed\"', repeat_max: 2000, delay_ms: 100}
+- calls: [{subagent: {action: collect, task_id: t_01}}]
+- text: '{result:0:/result}'
+helper:
+- calls: [{ask_parent: {question: 'Which one?', options: [left, right], deadline_s: 600}}]
+- text: 'It is {result:0}.'
+",
+    );
+    let args = ["run", "--json", "--max-turns", "2000", "--model", "scripted:k.yaml#lead", "Do it"];
+    let mut running = Running::start(place.posse(args));
+    let started = running.until(|event| event["type"] == "started");
+    let id = started["task_id"].as_str().unwrap().to_owned();
+    let nothing = place.run(["tasks", "answer", &id, "left"]);
+    assert!(nothing.code == 1 && nothing.stderr.contains("asks nothing"), "{nothing:?}");
+    let child = format!("{id}.t_01");
+    let asked = until("the task asks", || {
+        let asked = place.run(["tasks", "answer", &child]);
+        (asked.code == 0).then_some(asked)
+    });
+    assert_eq!(asked.stdout, "Which one?\n- left\n- right\n");
+    let answered = place.run(["tasks", "answer", &child, "left", "--json"]);
+    assert_eq!((answered.code, &answered.json()[0]["answered"]), (0, &json!(true)), "{answered:?}");
+    let ended = running.end();
+    assert_eq!((ended.code, &ended.envelope()["text"]), (0, &json!("It is left.")), "{ended:?}");
 }

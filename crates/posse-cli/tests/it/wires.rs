@@ -2,7 +2,7 @@
 //! streamed and whole. The figures, the requests and the key are checked.
 
 use posse_testkit::server::{Answer, Recorded, Server};
-use posse_testkit::wire::{self, Format, Say};
+use posse_testkit::wire::{self, LoopbackFormat, Say};
 use serde_json::{Value, json};
 
 use crate::support::{Place, Ran};
@@ -12,7 +12,7 @@ const KEY: &str = "canary-7c21f0-key";
 
 struct Provider {
     model: &'static str,
-    format: Format,
+    format: LoopbackFormat,
     path: &'static str,
     streamed_path: &'static str,
     /// The header with the key, and how the key stands in it.
@@ -87,7 +87,7 @@ async fn works(provider: Provider, point: impl Fn(&mut std::process::Command, &P
 }
 
 fn check_envelope(provider: &Provider, envelope: &Value) {
-    let anthropic = provider.format == Format::Anthropic;
+    let anthropic = provider.format == LoopbackFormat::Anthropic;
     let expected = json!({
         "type": "result",
         "task_id": envelope["task_id"],
@@ -168,7 +168,7 @@ fn check_request(provider: &Provider, streamed: bool, turn: usize, request: &Rec
     for (text, (id, _, _, part)) in texts.iter().zip(&before) {
         assert!(text.contains(part), "{id}: {text}");
     }
-    if provider.format == Format::Anthropic {
+    if provider.format == LoopbackFormat::Anthropic {
         check_cache_marks(&request.json());
     }
 }
@@ -182,24 +182,24 @@ fn check_cache_marks(body: &Value) {
     assert_eq!(last(&last(&body["messages"])["content"])["cache_control"], mark, "{body}");
 }
 
-fn result_ids(format: Format, request: &Recorded) -> Vec<String> {
+fn result_ids(format: LoopbackFormat, request: &Recorded) -> Vec<String> {
     let body = request.json();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let id = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     match format {
-        Format::Anthropic => {
+        LoopbackFormat::Anthropic => {
             let blocks = list(&body["messages"]).into_iter().flat_map(|m| list(&m["content"]));
             blocks.filter(|b| b["type"] == "tool_result").map(|b| id(&b["tool_use_id"])).collect()
         }
-        Format::OpenAiChat => {
+        LoopbackFormat::OpenAiChat => {
             let messages = list(&body["messages"]).into_iter();
             messages.filter(|m| m["role"] == "tool").map(|m| id(&m["tool_call_id"])).collect()
         }
-        Format::OpenAiResponses => {
+        LoopbackFormat::OpenAiResponses => {
             let items = list(&body["input"]).into_iter();
             items.filter(|i| i["type"] == "function_call_output").map(|i| id(&i["call_id"])).collect()
         }
-        Format::Gemini => {
+        LoopbackFormat::Gemini => {
             let parts = list(&body["contents"]).into_iter().flat_map(|c| list(&c["parts"]));
             parts.filter_map(|p| p.get("functionResponse").map(|r| id(&r["id"]))).collect()
         }
@@ -210,7 +210,7 @@ fn result_ids(format: Format, request: &Recorded) -> Vec<String> {
 async fn anthropic() {
     let provider = Provider {
         model: "anthropic:claude-sonnet-4-5",
-        format: Format::Anthropic,
+        format: LoopbackFormat::Anthropic,
         path: "/v1/messages",
         streamed_path: "/v1/messages",
         auth: Some(("x-api-key", KEY.to_owned())),
@@ -227,7 +227,7 @@ async fn anthropic() {
 async fn openai() {
     let provider = Provider {
         model: "openai:gpt-5",
-        format: Format::OpenAiChat,
+        format: LoopbackFormat::OpenAiChat,
         path: "/v1/chat/completions",
         streamed_path: "/v1/chat/completions",
         auth: Some(("authorization", format!("Bearer {KEY}"))),
@@ -244,7 +244,7 @@ async fn openai() {
 async fn openai_responses() {
     let provider = Provider {
         model: "openai-responses:gpt-5",
-        format: Format::OpenAiResponses,
+        format: LoopbackFormat::OpenAiResponses,
         path: "/v1/responses",
         streamed_path: "/v1/responses",
         auth: Some(("authorization", format!("Bearer {KEY}"))),
@@ -260,7 +260,7 @@ async fn openai_responses() {
 async fn gemini() {
     let provider = Provider {
         model: "gemini:gemini-2.5-flash",
-        format: Format::Gemini,
+        format: LoopbackFormat::Gemini,
         path: "/v1beta/models/gemini-2.5-flash:generateContent",
         streamed_path: "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
         auth: Some(("x-goog-api-key", KEY.to_owned())),
@@ -277,7 +277,7 @@ async fn gemini() {
 async fn a_compatible_provider_of_ones_own() {
     let provider = Provider {
         model: "house:big-model",
-        format: Format::OpenAiChat,
+        format: LoopbackFormat::OpenAiChat,
         path: "/llm/v1/chat/completions",
         streamed_path: "/llm/v1/chat/completions",
         auth: Some(("authorization", format!("Bearer {KEY}"))),
@@ -299,7 +299,7 @@ async fn a_compatible_provider_of_ones_own() {
 async fn ollama() {
     let provider = Provider {
         model: "ollama:qwen3:8b",
-        format: Format::OpenAiChat,
+        format: LoopbackFormat::OpenAiChat,
         path: "/v1/chat/completions",
         streamed_path: "/v1/chat/completions",
         auth: None,

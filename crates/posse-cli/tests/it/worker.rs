@@ -100,7 +100,7 @@ fn examine(place: &Place, counts: &mut Counts) {
     assert!(noted.values().all(|times| *times == 1), "done twice: {noted:?}");
     counts.effects += noted.len();
     for (row, records) in &tasks {
-        assert_eq!(row.status, "completed", "{row:?}");
+        assert_eq!(row.state.wire(), "completed", "{row:?}");
         let ends = records.iter().filter(|record| matches!(record, Record::Finished { .. })).count();
         assert_eq!(ends, 1, "{}: one end", row.id);
         let mut keys = BTreeSet::new();
@@ -154,7 +154,7 @@ fn kill_one(random: &mut fastrand::Rng, whole: Duration, counts: &mut Counts) {
         assert_eq!(ran.stdout, "", "there was nothing to go on with");
         return;
     };
-    counts.after_the_end += usize::from(root.status == "completed");
+    counts.after_the_end += usize::from(root.state.wire() == "completed");
     examine(&place, counts);
 }
 
@@ -233,7 +233,7 @@ fn of_two_workers_one_drives_a_tree() {
         both_found_it += usize::from(both.iter().any(|ran| ran.stdout.is_empty()));
         examine(&place, &mut Counts::default());
         for (row, records) in place.stored() {
-            let was_running = before.iter().any(|(old, _)| old.id == row.id && old.status == "running");
+            let was_running = before.iter().any(|(old, _)| old.id == row.id && old.state.is_running());
             let resumed = records.iter().filter(|record| matches!(record, Record::Resumed { .. })).count();
             assert!(resumed <= usize::from(was_running), "{}: resumed {resumed} times", row.id);
         }
@@ -273,6 +273,31 @@ fn a_detached_task_goes_on_without_its_orchestrator() {
     let again = place.run(["worker", "--local", "--until-idle"]);
     let nothing = "nothing to go on with: no task is interrupted or waits for a worker\n";
     assert_eq!((again.code, again.stdout.as_str(), again.stderr.as_str()), (0, "", nothing));
+}
+
+// Seen to fail without `Session::finish_detached`: the child lost its request. Without `Session::let_go` too, the worker ended while the
+// child was at work.
+#[test]
+fn a_worker_ends_after_the_tasks_that_were_detached_from_its_own() {
+    let script = "boss:\n- delay_ms: 600000\n  calls: [subagent: {action: spawn, agent: noter, task: note it, \
+                  detached: true}]\n- text: It goes on by itself.\n\
+                  noter:\n- delay_ms: 1000\n  calls: [note_down: {what: 1}]\n- text: I noted it.\n";
+    let (place, model) = place(script);
+    let mut running = start(&place, &model);
+    let root = running.until(|event| event["type"] == "turn")["task_id"].as_str().unwrap().to_owned();
+    running.kill();
+    place.script(&script.replace("delay_ms: 600000", "delay_ms: 0"));
+    let ran = place.run(["worker", "--local", "--until-idle", "--task", &root]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let ended = |id: &str| format!("{id} · completed · answered");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    assert!(lines[0].starts_with(&ended(&root)), "{ran:?}");
+    assert!(lines[1].starts_with(&ended(&format!("{root}.t_01"))), "{ran:?}");
+    let stored = place.stored();
+    assert!(stored.iter().all(|(row, _)| row.state.wire() == "completed"), "{stored:?}");
+    let (_, records) = stored.iter().find(|(row, _)| row.parent.is_some()).unwrap();
+    assert!(!records.iter().any(|record| matches!(record, Record::Resumed { .. })), "{records:?}");
 }
 
 #[test]
@@ -390,7 +415,7 @@ fn a_task_is_watched_from_its_beginning_to_its_end_across_processes() {
     let (place, running, [root, child]) = waiting();
     let watching = [&root, &child].map(|id| Running::start(place.posse(["tasks", "watch", id, "--json"])));
     let [mut of_root, of_child] = watching;
-    of_root.until(|record| record["record"] == "started");
+    of_root.until(|event| event["type"] == "started");
     running.kill();
     until("it is said that nobody drives it", || {
         of_root.stderr().contains("it goes on with: posse tasks resume").then_some(())
@@ -400,10 +425,17 @@ fn a_task_is_watched_from_its_beginning_to_its_end_across_processes() {
     assert_eq!(worked.code, 0, "{worked:?}");
     for (id, watched) in [(&root, of_root.end()), (&child, of_child.end())] {
         assert_eq!(watched.code, 0, "{watched:?}");
-        assert_eq!(watched.json(), place.journal(id), "it has seen everything, once and in order");
+        // Two tasks have no common order.
+        let in_order = |mut events: Vec<Value>| {
+            events.sort_by_key(|event| (event["task_id"].to_string(), event["seq"].as_u64()));
+            events
+        };
+        let all = in_order(place.run(["tasks", "watch", id, "--json"]).json());
+        assert_eq!(all.last().unwrap()["type"], "finished", "{all:?}");
+        assert_eq!(in_order(watched.json()), all, "it has seen everything, once");
     }
     let ended = place.run(["tasks", "watch", &child]);
-    assert!(ended.code == 0 && ended.stdout.ends_with("Too late.\n-- completed · answered\n"), "{ended:?}");
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "Too late.\n"), "{ended:?}");
 }
 
 #[test]

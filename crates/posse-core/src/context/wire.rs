@@ -8,7 +8,7 @@ use super::{
     Audience, AudienceChange, ChangeResult, ContextEntry, ContextKey, ContextSnapshot, HISTORY_MAX,
     HistoryLine, KEYS_MAX, SnapshotLabel, TTL_S_MAX, ValueHead,
 };
-use crate::arguments::{ActionFields, ArgumentReader};
+use crate::arguments::{ActionFields, ArgumentReader, parse_object};
 use crate::error::{Error, ErrorCode, Result};
 
 /// A request whose names were checked.
@@ -64,6 +64,11 @@ const ACTIONS: &[ActionFields] = &[
 impl ContextRequest {
     /// Parses the JSON arguments of the `shared_context` tool.
     pub fn parse(arguments: &str) -> Result<Self> {
+        Self::read(parse_object(arguments)?)
+    }
+
+    /// Reads the arguments of the `shared_context` tool.
+    pub fn read(arguments: Map<String, Value>) -> Result<Self> {
         let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
         let any = 0..=u64::MAX;
         let key = || ContextKey::parse(&reader.needed("key", reader.text("key")?)?);
@@ -337,4 +342,44 @@ pub fn utc(ms: u64) -> String {
     let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
     let (second, milli) = (of_day / 1_000 % 60, of_day % 1_000);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
+
+/// Parses an instant that `utc` wrote.
+pub fn from_utc(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let mut time = time.split([':', '.']).map(|part| part.parse::<u64>().ok());
+    let (hour, minute, second, milli) = (time.next()??, time.next()??, time.next()??, time.next()??);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || time.next().is_some() {
+        return None;
+    }
+    // The inverse of the above: `days_from_civil`.
+    let year = year.checked_sub(u64::from(month <= 2))?;
+    let month_from_march = (month + 9) % 12;
+    let of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let (era, year_of_era) = (year / 400, year % 400);
+    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
+    let days = era.checked_mul(146_097)?.checked_add(of_era)?.checked_sub(719_468)?;
+    let of_day = hour.checked_mul(3_600_000)?.checked_add(minute.checked_mul(60_000)?)?;
+    let of_day = of_day.checked_add(second.checked_mul(1_000)?)?.checked_add(milli)?;
+    days.checked_mul(86_400_000)?.checked_add(of_day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_utc, utc};
+
+    #[test]
+    fn an_instant_comes_back_from_its_text() {
+        let leap_day = 1_709_164_800_000; // 2024-02-29
+        for ms in [0, 1, 951_782_399_999, leap_day, leap_day + 86_399_999, 1_771_407_000_000, u64::MAX] {
+            assert_eq!(from_utc(&utc(ms)), Some(ms), "{}", utc(ms));
+        }
+        for wrong in
+            ["", "2026-02-18", "2026-13-01T00:00:00.000Z", "1969-12-31T23:59:59.000Z", "x-1-1T0:0:0.0Z"]
+        {
+            assert_eq!(from_utc(wrong), None, "{wrong}");
+        }
+    }
 }

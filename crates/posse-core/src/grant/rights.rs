@@ -1,6 +1,5 @@
 //! What an agent asks for, and what each part of that has against a call.
 
-use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use super::network::NetworkGrant;
@@ -115,7 +114,9 @@ impl Rights {
     pub(super) fn objection(&self, case: &CallCase<'_>, subject: &CallSubject<'_>) -> Option<Objection> {
         let CallCase { tool, effect, .. } = *case;
         if !self.access.allows(tool, effect) {
-            return Some(Objection::Never(fixed!("refused-read-only", tool)));
+            return Some(Objection::Never(format!(
+                "this task may only look: `{tool}` could change something"
+            )));
         }
         let all = [
             self.by_list(tool, subject),
@@ -135,7 +136,7 @@ impl Rights {
         };
         let best = ours.iter().map(fit).max().unwrap_or(PatternFit::Not);
         let allowed: Vec<&str> = ours.iter().filter_map(|p| p.argument()).collect();
-        let why = || fixed!("refused-other-calls", tool, allowed = allowed.join(", "));
+        let why = || format!("`{tool}` is allowed to this task only for: {}", allowed.join(", "));
         Objection::unless(best, why)
     }
 
@@ -149,7 +150,7 @@ impl Rights {
             .iter()
             .map(|p| (fit(p), p))
             .reduce(|most, next| if next.0 > most.0 { next } else { most })?;
-        Objection::because(fit, || fixed!("refused-denied", pattern))
+        Objection::because(fit, || format!("this task must not call `{pattern}`"))
     }
 
     fn by_rule(&self, tool: &str, subject: &CallSubject<'_>) -> Option<Objection> {
@@ -159,7 +160,7 @@ impl Rights {
             let purpose =
                 if *verdict == RuleVerdict::Allow { PatternPurpose::Give } else { PatternPurpose::Take };
             let fit = pattern.argument().map_or(PatternFit::Surely, |a| subject.fit(a, purpose));
-            let denied = || fixed!("refused-by-rule", pattern);
+            let denied = || format!("a rule of this agent denies `{pattern}`");
             match (verdict, fit) {
                 (_, PatternFit::Not) => {}
                 // To look after one's tasks is nothing to be asked about.
@@ -168,7 +169,7 @@ impl Rights {
                 (RuleVerdict::Allow, PatternFit::Perhaps) => {}
                 (RuleVerdict::Allow, PatternFit::Surely) => return doubt,
                 (RuleVerdict::Ask, PatternFit::Perhaps | PatternFit::Surely) => {
-                    let asked = Objection::Rule(fixed!("asks-pattern", pattern));
+                    let asked = Objection::Rule(format!("`{pattern}` needs a person's yes"));
                     return Some(doubt.unwrap_or(asked));
                 }
                 (RuleVerdict::Deny, PatternFit::Surely) => return Some(Objection::Never(denied())),
@@ -202,13 +203,14 @@ impl Rights {
             "write" | "edit" => {
                 let inside =
                     globs.iter().any(|glob| subject.fit(glob, PatternPurpose::Give) == PatternFit::Surely);
-                let why = || Objection::Never(fixed!("refused-write-path", places = where_to()));
+                let why = || Objection::Never(format!("this task may write only here: {}", where_to()));
                 (!inside).then(why)
             }
             // What a command writes cannot be told from its text.
-            "bash" if !case.is_confined => {
-                Some(Objection::Never(fixed!("refused-command-writes", places = where_to())))
-            }
+            "bash" if !case.is_confined => Some(Objection::Never(format!(
+                "this task may write only here: {}, and a command is not held to that",
+                where_to()
+            ))),
             _ => None,
         }
     }
@@ -224,12 +226,13 @@ impl Rights {
                     }
                     _ => false,
                 };
-                let why = || Objection::Never(fixed!("refused-read-path", places = where_to()));
+                let why = || Objection::Never(format!("this task may read only here: {}", where_to()));
                 (!inside).then(why)
             }
-            "bash" if !case.is_confined => {
-                Some(Objection::Never(fixed!("refused-command-reads", places = where_to())))
-            }
+            "bash" if !case.is_confined => Some(Objection::Never(format!(
+                "this task may read only here: {}, and a command is not held to that",
+                where_to()
+            ))),
             _ => None,
         }
     }

@@ -568,7 +568,7 @@ fn any_root() -> impl Strategy<Value = Grant> {
     })
 }
 
-/// How much of a call is decided: 0 denied, 1 asked, 2 allowed.
+/// Rank of a decision: 0 denied, 1 asked, 2 allowed.
 fn worth(grant: &Grant, tool: &str, arguments: &str) -> u8 {
     let effect = if ["read", "fetch"].contains(&tool) { ToolEffect::Pure } else { ToolEffect::Unsafe };
     match grant.decide(RequestedCall { tool, effect, arguments, workspace: "/w" }) {

@@ -1,8 +1,6 @@
 //! The context guard: at 90 % of the model's window the oldest large results make room, at 100 % the run is asked for
 //! its answer. Nothing goes silently: an event says what was elided, the stub says where the full text is.
 
-use posse_messages::fixed;
-
 use super::Run;
 use crate::event::Event;
 use crate::message::{Message, ToolResult};
@@ -23,8 +21,12 @@ impl Run {
         }
         self.elide(self.context_tokens.saturating_sub(room * 7 / 10));
         if self.context_tokens >= room && self.wrapping_up.is_none() {
-            let detail = fixed!("window-full");
-            self.wrap_up(StopReason::ContextExhausted, fixed!("context-full-report"), Some(detail));
+            let detail = "the conversation fills the model's context window".to_owned();
+            self.wrap_up(
+                StopReason::ContextExhausted,
+                "The conversation fills the model's context window.".to_owned(),
+                Some(detail),
+            );
         }
     }
 
@@ -34,7 +36,10 @@ impl Run {
         self.counters.compactions += 1;
         let wanted = self.context_tokens * u64::from(self.counters.compactions) / 4 + 1;
         if !allowed || !self.elide(wanted) {
-            self.finish(StopReason::ContextExhausted, Some(fixed!("context-refused")));
+            self.finish(
+                StopReason::ContextExhausted,
+                Some("the provider refused the conversation's length".to_owned()),
+            );
         }
     }
 
@@ -96,12 +101,19 @@ fn freed(text: &str, stub: &str) -> u64 {
     estimate_tokens(text).saturating_sub(estimate_tokens(stub))
 }
 
-/// What the budget can count on: a token seldom has more than 6 characters, nor a text less than a third of its bound.
+/// Lower bound of the tokens freed by a stub: a token seldom has more than 6 characters, and a text seldom less than a third
+/// of its upper bound.
 fn freed_at_least(text: &str, stub: &str) -> u64 {
     let least = (estimate_tokens(text) * 2 / 3).min(tokens_at_most(text) / 3);
     least.saturating_sub(tokens_at_most(stub))
 }
 
 fn stub(result: &ToolResult) -> String {
-    fixed!("result-left-out", bytes = result.text.len(), tool = result.name, key = result.key)
+    format!(
+        "[left out to save context: {bytes} bytes from `{tool}`. The full text is kept as result {key} \
+         of this task; make the call again if you need it]",
+        bytes = result.text.len(),
+        tool = result.name,
+        key = result.key
+    )
 }

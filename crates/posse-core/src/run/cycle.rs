@@ -4,8 +4,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use posse_messages::fixed;
-
 use crate::message::{ToolCall, ToolResult};
 
 /// Longest cycle looked for; longer ones were not seen in the field.
@@ -35,10 +33,13 @@ impl CycleDetector {
         self.recent.push_back(fingerprint(calls, results));
         let (period, times) = self.longest_repetition();
         if times >= STOP_AT {
-            return CycleVerdict::Stop(fixed!("cycle-stopped", period, times));
+            return CycleVerdict::Stop(repetition(period, times));
         }
         if times >= WARN_AT {
-            return CycleVerdict::Warn(fixed!("cycle-warning", period, times, stop_at = STOP_AT));
+            return CycleVerdict::Warn(format!(
+                "note: {}. Try something else or give your answer; at {STOP_AT} times the task is ended",
+                repetition(period, times)
+            ));
         }
         CycleVerdict::Fine
     }
@@ -73,4 +74,12 @@ fn mix(hash: u64, text: &str) -> u64 {
     let step = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hash = words.iter().fold(hash, |hash, word| step(hash, u64::from_le_bytes(*word)));
     step(hash, last)
+}
+
+fn repetition(period: usize, times: usize) -> String {
+    let calls = match period {
+        1 => "calls".to_owned(),
+        _ => format!("{period} turns of calls"),
+    };
+    format!("the same {calls} were made {times} times with the same results")
 }

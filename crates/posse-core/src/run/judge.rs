@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use posse_messages::fixed;
 use serde_json::Value;
 
 use super::{Run, RunPhase, WrapUp};
@@ -90,13 +89,17 @@ impl Run {
         }
         self.judgement.data = Some(std::mem::take(&mut **value));
         if let Some(wrapping) = self.judgement.wrapping {
-            self.note(fixed!("json-taken-out", wrapping));
+            self.note(format!("the JSON of the answer stood {wrapping}, and was taken out"));
         }
         let normalized = std::mem::take(&mut self.judgement.normalized);
         if !normalized.is_empty() {
             let named = normalized.iter().take(PLACES_NAMED).map(String::as_str).collect::<Vec<_>>();
             let places = prefix(&named.join(", "), PLACES_BYTES_MAX).to_owned();
-            self.note(fixed!("answer-normalized", count = normalized.len(), places));
+            let rewritten = match normalized.len() {
+                1 => "1 value of the answer was".to_owned(),
+                count => format!("{count} values of the answer were"),
+            };
+            self.note(format!("{rewritten} rewritten to satisfy the output schema: {places}"));
         }
         self.verify();
     }
@@ -110,15 +113,19 @@ impl Run {
     }
 
     fn repair(&mut self, errors: Vec<String>) {
-        let mut complaint = fixed!("repair");
+        let mut complaint =
+            "Your answer is not what was asked for: it has to be JSON that satisfies the schema. What \
+             is wrong:"
+                .to_owned();
         for error in &errors {
             let _ = write!(complaint, "\n- {error}");
         }
         let schema = self.judgement.schema.as_deref().unwrap_or_default();
         if schema.len() <= SCHEMA_BYTES_SHOWN {
-            let _ = write!(complaint, "\n{}", fixed!("repair-schema", schema));
+            let _ = write!(complaint, "\nThe schema: {schema}");
         }
-        let _ = write!(complaint, "\n{}", fixed!("repair-reply"));
+        complaint
+            .push_str("\nReply with only the corrected JSON, without a fence and without any other text.");
         self.judgement.errors = errors;
         if self.counters.repairs < REPAIRS_MAX && self.turns_left() > 0 {
             self.counters.repairs += 1;
@@ -126,7 +133,7 @@ impl Run {
         }
         self.judgement.unsaid = Some(complaint);
         let reason = self.wrapping_up.as_ref().map_or(StopReason::OutputInvalid, |wrap_up| wrap_up.reason);
-        self.finish(reason, Some(fixed!("answer-not-schema")));
+        self.finish(reason, Some("the answer does not satisfy the output schema".to_owned()));
     }
 
     /// Begins with the first command, if there is any. The report of a run that was stopped is not verified.
@@ -172,7 +179,9 @@ impl Run {
 
     fn accept(&mut self) {
         if self.tool_calls_used() == 0 {
-            self.note(fixed!("verified-without-tools"));
+            self.note(
+                "nothing was done with tools; the commands that verify the result passed without".to_owned(),
+            );
         }
         self.finish(StopReason::Answered, None);
     }
@@ -181,7 +190,7 @@ impl Run {
     pub(super) fn unverified(&self, stop: StopReason) -> Option<String> {
         let AnswerJudge { verify, evidence, .. } = &self.judgement;
         let is_missing = stop != StopReason::Answered && evidence.is_empty() && !verify.is_empty();
-        is_missing.then(|| fixed!("result-not-verified"))
+        is_missing.then(|| "the result was not verified: the task ended before that".to_owned())
     }
 
     fn send_back(&mut self, complaint: String) {
@@ -192,10 +201,13 @@ impl Run {
 }
 
 fn complaint(failed: &[&VerifyEvidence]) -> String {
-    let mut text = fixed!("correct");
+    let mut text =
+        "You said that the task is done, so the result was checked in the workspace. This failed:".to_owned();
     for found in failed {
         let _ = write!(text, "\n\n$ {}\n[{}]\n{}", found.command, found.ending(), found.output.trim_end());
     }
-    let _ = write!(text, "\n\n{}", fixed!("correct-reply"));
+    text.push_str(
+        "\n\nCorrect what is wrong, then give your whole answer again. The check is made once more.",
+    );
     text
 }

@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use posse_messages::fixed;
-
 use super::Run;
 use crate::approval::ApprovalQuestion;
-use crate::event::Event;
 use crate::grant::{Decision, Grant, RequestedCall};
 use crate::id::CallKey;
 use crate::message::{Block, CallArguments, ToolCall, ToolResult};
@@ -64,12 +61,7 @@ impl Run {
             let cut_off = matches!(stop, ReplyStop::MaxTokens | ReplyStop::ContextFull) && index == last;
             let action = self.judged(&call, index, cut_off);
             match &action {
-                CallAction::Refuse(result) => {
-                    self.remember_refusal(&call.name);
-                    let why = result.text.strip_prefix("refused: ").unwrap_or(&result.text);
-                    let why = prefix(why, 300).to_owned();
-                    self.events.push(Event::ToolRefused { key: call.key, tool: call.name.clone(), why });
-                }
+                CallAction::Refuse(_) => self.remember_refusal(&call.name),
                 CallAction::Execute(_) | CallAction::Ask(..) => {
                     self.tool_calls += 1;
                     self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_ref()));
@@ -97,7 +89,7 @@ impl Run {
         let Some(&effect) = self.tools.get(name.as_ref()) else {
             let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return mistake(fixed!("tool-unknown", name = call.name, known));
+            return mistake(format!("there is no tool `{}`; you have: {known}", call.name));
         };
         let workspace = self.workspace.as_str();
         let decide =
@@ -105,7 +97,7 @@ impl Run {
         if !self.grant.offers(&name, effect)
             && let Decision::Deny(why) = decide("{}")
         {
-            return mistake(fixed!("refused", why));
+            return mistake(format!("refused: {why}"));
         }
         let action = match &call.arguments {
             CallArguments::Truncated(_) => return CallAction::Refuse(truncated(call)),
@@ -116,14 +108,14 @@ impl Run {
             CallArguments::Object(text) => match decide(text) {
                 Decision::Allow => CallAction::Execute(effect),
                 Decision::Ask(asked) => CallAction::Ask(effect, asked),
-                Decision::Deny(why) => return mistake(fixed!("refused", why)),
+                Decision::Deny(why) => return mistake(format!("refused: {why}")),
             },
             CallArguments::Invalid(_, why) => {
-                return mistake(fixed!("arguments-unusable", why));
+                return mistake(format!("the arguments are not usable, nothing was run: {why}"));
             }
         };
         if index as u32 >= self.limits.calls_per_turn_max {
-            let text = fixed!("calls-per-turn-limit", most = self.limits.calls_per_turn_max);
+            let text = format!("not run: at most {} calls per turn", self.limits.calls_per_turn_max);
             return CallAction::Refuse(ToolResult::error(call, text));
         }
         let file_operations = self.file_operations - self.before.file_operations;
@@ -133,7 +125,7 @@ impl Run {
             return CallAction::Refuse(ToolResult::error(call, text));
         }
         if self.tool_calls_used() >= self.limits.tool_calls_max {
-            let text = fixed!("tool-calls-limit", most = self.limits.tool_calls_max);
+            let text = format!("not run: the limit of {} tool calls is reached", self.limits.tool_calls_max);
             return CallAction::Refuse(ToolResult::error(call, text));
         }
         action
@@ -188,7 +180,7 @@ impl PlannedCall {
             Decision::Allow => CallAction::Execute(*effect),
             Decision::Ask(asked) => CallAction::Ask(*effect, asked),
             Decision::Deny(why) => {
-                CallAction::Refuse(ToolResult::mistake(&self.call, fixed!("refused", why)))
+                CallAction::Refuse(ToolResult::mistake(&self.call, format!("refused: {why}")))
             }
         };
     }
@@ -216,7 +208,11 @@ impl PlannedCall {
 }
 
 fn truncated(call: &ToolCall) -> ToolResult {
-    ToolResult::mistake(call, fixed!("arguments-truncated"))
+    ToolResult::mistake(
+        call,
+        "truncated: your output limit cut this call off inside its arguments, nothing was run. Make \
+         the call again with shorter arguments, or split the work into several calls",
+    )
 }
 
 fn is_legal(name: &str) -> bool {

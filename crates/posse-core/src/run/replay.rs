@@ -27,6 +27,8 @@ pub struct ReplayedRun {
     pub lost_tokens: u64,
     /// Calls that have their result: they are never run again.
     pub finished_calls: u32,
+    /// Keys of the steering messages that the run has read.
+    pub steered: Vec<String>,
     /// Bytes of all before-images.
     pub image_bytes: u64,
     /// Changes that were announced by a before-image and whose call has no result.
@@ -61,6 +63,7 @@ pub fn replay_each(
         unresolved: Vec::new(),
         lost_tokens: 0,
         finished_calls: 0,
+        steered: Vec::new(),
         image_bytes: 0,
         unfinished: Vec::new(),
     };
@@ -75,6 +78,10 @@ pub fn replay_each(
 
 impl ReplayedRun {
     fn feed(&mut self, record: &Record) -> Result<()> {
+        // It may be written while a call is under way, and changes nothing.
+        if let Record::Observed { .. } = record {
+            return Ok(());
+        }
         self.elapsed_ms = record.elapsed_ms().unwrap_or(self.elapsed_ms);
         // Whatever else is written down is written while no call is under way.
         self.lost_tokens = 0;
@@ -99,7 +106,7 @@ impl ReplayedRun {
             }
             Record::Checked { errors, .. } => self.run.on_checked(errors),
             // The command is run again: checks are declared to be repeatable.
-            Record::Verifying { .. } => {}
+            Record::Verifying { .. } | Record::Observed { .. } => {}
             Record::Verified { evidence, .. } => self.run.on_verified(evidence.clone()),
             Record::Resumed { epoch, turns_max, wall_ms_max, .. } => {
                 self.taken_over(*epoch, &record.spent());
@@ -109,12 +116,18 @@ impl ReplayedRun {
                 self.taken_over(*epoch, &record.spent());
                 self.run.on_message(text, *elapsed_ms);
             }
-            Record::Steered { text, .. } => self.run.on_steer(text),
+            Record::Steered { text, key, .. } => {
+                self.steered.push(key.clone());
+                self.run.on_steer(text);
+            }
             Record::Withdrawn { tools, left, .. } => self.run.on_withdrawn(tools, left.as_deref()),
             Record::BudgetSpent { shortfall, input_excess, .. } => {
                 self.run.on_budget_spent(shortfall, *input_excess)
             }
-            Record::Cancelled { .. } => self.run.on_cancel(),
+            Record::Cancelled { .. } => {
+                let begun: Vec<CallKey> = self.unresolved.iter().map(|(key, _)| *key).collect();
+                self.run.on_cancel(&begun);
+            }
             Record::Finished { outcome, .. } => self.run.on_finished(outcome),
         }
         Ok(())

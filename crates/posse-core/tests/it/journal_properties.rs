@@ -93,7 +93,7 @@ fn live(
             write(Record::BudgetSpent { shortfall, input_excess, elapsed_ms: 0 }, &mut run);
         }
         if step == interrupt {
-            run.on_cancel();
+            run.on_cancel(&[]);
             write(Record::Cancelled { elapsed_ms: 0, with_parent: false }, &mut run);
         }
         match run.next_step(0) {
@@ -102,7 +102,7 @@ fn live(
                 match parse_reply(line) {
                     Ok(reply) => {
                         run.on_reply(reply.clone());
-                        write(Record::Replied { reply, elapsed_ms: 0 }, &mut run);
+                        write(Record::Replied { turn: 1, reply, elapsed_ms: 0 }, &mut run);
                     }
                     Err(failure) => {
                         run.on_failure(&failure);
@@ -120,7 +120,7 @@ fn live(
                     }
                 };
                 run.on_results(vec![result.clone()]);
-                write(Record::Done { result, full_text: None, elapsed_ms: 0 }, &mut run);
+                write(Record::done(result, 0), &mut run);
             }
             RunStep::Check(_) => {
                 let errors = if step % 3 == 0 { vec!["/n: is wrong".to_owned()] } else { Vec::new() };
@@ -230,8 +230,11 @@ fn of_the_first_version(limits: Limits, lines: &[&str]) -> Vec<Record> {
     let mut written: serde_json::Value =
         serde_json::from_slice(&Record::Started(Arc::new(start)).encode()).unwrap();
     written.as_object_mut().unwrap().remove("rules").expect("new journals name their rules");
-    let replies =
-        lines.iter().map(|line| Record::Replied { reply: parse_reply(line).unwrap(), elapsed_ms: 0 });
+    let replies = lines.iter().map(|line| Record::Replied {
+        turn: 1,
+        reply: parse_reply(line).unwrap(),
+        elapsed_ms: 0,
+    });
     let started = Record::decode(written.to_string().as_bytes()).unwrap();
     std::iter::once(started).chain(replies).collect()
 }

@@ -15,7 +15,6 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Limited};
-use posse_messages::fixed;
 use posse_net::{ConnectionPool, ResponseStream, causes};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
@@ -25,7 +24,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use super::MESSAGE_BYTES_MAX;
-use super::lines::{discovered, discovery, unusable};
+use super::lines::{discovered, discovery, too_large, too_large_text};
 use super::oauth::{AccessDenied, AuthChallenge, TokenManager};
 use super::pace::ReconnectPace;
 use super::tap::ListTap;
@@ -128,7 +127,7 @@ impl HttpTransport {
             if event.as_ref().is_err_and(is_too_large)
                 && let Some(id) = asked.take()
             {
-                let told = unusable(id, fixed!("mcp-message-too-large", most = MESSAGE_BYTES_MAX));
+                let told = too_large(id);
                 event = Ok(Sse::default().data(serde_json::to_string(&told).unwrap_or_default()));
             }
             Some((event, (events, pace, tap, asked)))
@@ -308,7 +307,7 @@ async fn whole(body: ResponseStream, most: usize) -> Result<Bytes, Failed> {
     let read = Limited::new(body, most).collect().await;
     read.map(|body| body.to_bytes()).map_err(|cause| {
         let why = match cause.is::<http_body_util::LengthLimitError>() {
-            true => fixed!("mcp-message-too-large", most),
+            true => too_large_text(most),
             false => causes(&*cause),
         };
         StreamableHttpError::Client(io::Error::other(why))

@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage, ServerResult,
@@ -121,7 +121,7 @@ where
                 }
                 ReadLine::TooLong => {
                     let id = asker(&self.line, &self.tail.take().unwrap_or_default());
-                    id.map(|id| unusable(id, fixed!("mcp-message-too-large", most = MESSAGE_BYTES_MAX)))
+                    id.map(too_large)
                 }
             };
             self.line.clear();
@@ -183,8 +183,17 @@ fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     Some(unusable(id, localized!("mcp-answer-not-understood").english().to_owned()))
 }
 
-pub(super) fn unusable(id: RequestId, why: String) -> ServerJsonRpcMessage {
+/// Answers a request whose response was too large to keep.
+pub(super) fn too_large(id: RequestId) -> ServerJsonRpcMessage {
+    unusable(id, too_large_text(MESSAGE_BYTES_MAX))
+}
+
+fn unusable(id: RequestId, why: String) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None), Some(id))
+}
+
+pub(super) fn too_large_text(bytes_max: usize) -> String {
+    format!("it sent a message of more than {bytes_max} bytes, which was not kept")
 }
 
 /// Finds the request ID in the ends of an oversized answer: servers write it before the result or at the very

@@ -1,7 +1,6 @@
 //! Converts a call's result to bounded text for a model, and names the content that it leaves out.
 
 use posse_core::text::{head_and_tail, visible};
-use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
@@ -16,11 +15,16 @@ pub(super) fn output(result: &CallToolResult, asked: AskedParty, bytes_max: usiz
         parts.push(value.to_string());
     }
     if parts.is_empty() {
-        parts.push(fixed!("mcp-answer-empty"));
+        parts.push("[the answer is empty]".to_owned());
     }
     // Otherwise the model would assume that a person made the choice.
     if asked == AskedParty::Person {
-        parts.insert(0, fixed!("mcp-asked-in-vain"));
+        parts.insert(
+            0,
+            "[the server asked a person something before this answer; it was declined, because no \
+             server gets a person's answer]"
+                .to_owned(),
+        );
     }
     let text = parts.join("\n");
     let text = head_and_tail(&visible(&text), bytes_max);
@@ -31,7 +35,8 @@ pub(super) fn output(result: &CallToolResult, asked: AskedParty, bytes_max: usiz
 }
 
 fn part(content: &ContentBlock) -> String {
-    let left_out = |kind: &str, what: &str, bytes: usize| fixed!("mcp-content-left-out", kind, what, bytes);
+    let left_out =
+        |kind: &str, what: &str, bytes: usize| format!("[{kind} {what}, {bytes} bytes: not shown]");
     match content {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => left_out("image", &image.mime_type, image.data.len()),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::{Tool, ToolInput, ToolOutput};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -161,7 +161,7 @@ impl McpClient {
             }
         };
         let Ok(Value::Object(arguments)) = serde_json::from_str(input.arguments) else {
-            return ToolOutput::mistake(fixed!("mcp-arguments-no-object"));
+            return ToolOutput::mistake("the arguments are not a JSON object");
         };
         let ready = tokio::select! {
             biased;
@@ -306,7 +306,11 @@ impl McpClient {
         };
         let error = denied.error(self.config.name.as_str());
         let hint = error.advice().cloned().unwrap_or_default();
-        ToolOutput::error(fixed!("mcp-error-with-hint", text = error.message(), hint))
+        ToolOutput::error(format!(
+            "{}. Only a person can change that: {}",
+            error.message().english(),
+            hint.english()
+        ))
     }
 
     fn unavailable(&self, why: LocalizedText) -> Error {

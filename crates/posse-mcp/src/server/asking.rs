@@ -12,12 +12,13 @@ use posse_core::approval::{
 use posse_core::text::head_and_tail;
 use posse_messages::localized;
 use posse_runtime::context::now_ms;
-use posse_runtime::session::{HostSession, HostedTask};
+use posse_runtime::delegation::TaskReport;
+use posse_runtime::ports::ParentQuestion;
+use posse_runtime::session::HostSession;
 use rmcp::RoleServer;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use rmcp::service::{ElicitationMode, Peer};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 /// Time limit for an answer; a host without a person answers at once or never.
 const ANSWER_WAIT: Duration = Duration::from_secs(120);
@@ -34,11 +35,11 @@ pub fn can_ask(peer: &Peer<RoleServer>) -> bool {
 
 impl AskedQuestions {
     /// Asks every open question in a task of its own.
-    pub async fn ask(&mut self, peer: &Peer<RoleServer>, hosted: &Arc<HostSession>, tasks: &[HostedTask]) {
-        for task in tasks.iter().filter(|task| task.status["question"].is_object()) {
-            let question = &task.status["question"];
-            if self.0.insert(format!("{}/{}", task.id, question["id"])) {
-                tokio::spawn(question_of(
+    pub async fn ask(&mut self, peer: &Peer<RoleServer>, hosted: &Arc<HostSession>, tasks: &[TaskReport]) {
+        for task in tasks {
+            let Some(question) = question(task) else { continue };
+            if self.0.insert(format!("{}/{}", task.id, question.id)) {
+                tokio::spawn(forward(
                     peer.clone(),
                     hosted.clone(),
                     task.id.short().to_owned(),
@@ -46,7 +47,7 @@ impl AskedQuestions {
                 ));
             }
         }
-        if !tasks.iter().any(|task| task.status["waiting_for_approval"].is_object()) {
+        if !tasks.iter().any(|task| task.running().is_some_and(|running| running.approval.is_some())) {
             return;
         }
         for parked in hosted.open_approvals().await.unwrap_or_default() {
@@ -57,25 +58,31 @@ impl AskedQuestions {
     }
 }
 
-async fn question_of(peer: Peer<RoleServer>, hosted: Arc<HostSession>, task: String, question: Value) {
-    let options = question["options"].as_array().filter(|options| !options.is_empty());
+fn question(task: &TaskReport) -> Option<&ParentQuestion> {
+    task.running()?.question.as_ref()
+}
+
+/// Forwards a question to the person at the host, and the answer to the task.
+async fn forward(peer: Peer<RoleServer>, hosted: Arc<HostSession>, task: String, asked: ParentQuestion) {
     let mut answer = json!({ "type": "string", "title": localized!("mcp-your-answer").to_string() });
-    if let Some(options) = options {
-        answer["enum"] = json!(options);
+    if !asked.options.is_empty() {
+        answer["enum"] = json!(asked.options);
     }
-    let text = question["text"].as_str().unwrap_or_default();
-    let message = format!("{task}: {}", head_and_tail(text, SHOWN_BYTES_MAX));
+    let message = format!("{task}: {}", head_and_tail(&asked.text, SHOWN_BYTES_MAX));
     let Some(given) = elicit(&peer, message, "answer", answer).await else { return };
     let Some(given) = given.as_str() else { return };
     // The question may have timed out, and the task may ask another one by now.
-    let asked = |now: &HostedTask| now.id.short() == task && now.status["question"]["id"] == question["id"];
-    if !hosted.tasks().await.unwrap_or_default().iter().any(asked) {
+    let is_open = |now: &TaskReport| {
+        now.id.short() == task && question(now).is_some_and(|question| question.id == asked.id)
+    };
+    if !hosted.tasks().await.unwrap_or_default().iter().any(is_open) {
         return;
     }
-    let call = json!({ "action": "answer", "task_id": task, "answer": given }).to_string();
-    hosted
-        .call("subagent", &call, &format!("elicited/{task}/{}", question["id"]), CancellationToken::new())
-        .await;
+    if let Ok(delegation) = hosted.delegation().await {
+        // Another answer may have come first.
+        let key = format!("elicited/{task}/{}", asked.id);
+        let _ = delegation.answer(&task, given.to_owned(), &key).await;
+    }
 }
 
 /// Asks for an approval. Only an explicit yes or no counts; a cancellation decides nothing.

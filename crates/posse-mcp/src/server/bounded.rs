@@ -3,18 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::arguments::ArgumentReader;
-use posse_messages::fixed;
-use posse_runtime::ports::ToolOutput;
-use posse_runtime::session::{HostSession, wire_error};
+use posse_core::state::TaskState;
+use posse_runtime::delegation::{DelegationCall, ToolReply, tasks_json};
+use posse_runtime::session::{HostSession, PrintedReply};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ProgressNotificationParam, ProgressToken};
 use rmcp::service::Peer;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::tools::HostTool;
+use super::tools::{CompanionRequest, HostTool};
 
 /// The shortest life that a host gives a call is 60 seconds, whatever progress is reported.
 pub const CALL_MAX: Duration = Duration::from_secs(45);
@@ -49,13 +48,13 @@ pub async fn answer(hosted: &Arc<HostSession>, call: BoundedCall) -> CallToolRes
     let cancel = CancellationToken::new();
     let mut under_way = {
         let (hosted, key, cancel) = (hosted.clone(), key.clone(), cancel.clone());
-        tokio::spawn(async move { perform(&hosted, offer, arguments, &key, cancel).await })
+        tokio::spawn(async move { perform(&hosted, offer, arguments, &key, &cancel).await })
     };
     let mut tick = tokio::time::interval_at(began + PROGRESS, PROGRESS);
     let interrupted = loop {
         tokio::select! {
             biased;
-            ended = &mut under_way => return ended.map_or_else(|e| crashed(&e), result),
+            ended = &mut under_way => return ended.unwrap_or_else(|e| crashed(&e)),
             () = cancelled.cancelled() => break true,
             () = leaving.cancelled() => break false,
             () = tokio::time::sleep_until(began + CALL_MAX) => break false,
@@ -69,32 +68,29 @@ pub async fn answer(hosted: &Arc<HostSession>, call: BoundedCall) -> CallToolRes
     let begun = hosted.begun_by(&key).filter(|_| offer.leaves_a_task());
     match begun {
         Some(task) if interrupted => {
-            let arguments = json!({ "action": "cancel", "task_id": task.short() }).to_string();
-            hosted.call("subagent", &arguments, &format!("{key}/cancel"), CancellationToken::new()).await;
+            if let Ok(delegation) = hosted.delegation().await {
+                // A task that has ended meanwhile stays as it is.
+                let _ = delegation.cancel(task.short()).await;
+            }
         }
         Some(task) => return still_running(task.short()),
         None => cancel.cancel(),
     }
     match tokio::time::timeout(GRACE, under_way).await {
-        Ok(ended) => ended.map_or_else(|e| crashed(&e), result),
-        Err(_) => failed(&fixed!("mcp-call-over")),
+        Ok(ended) => ended.unwrap_or_else(|e| crashed(&e)),
+        Err(_) => failed("this call took too long and was ended"),
     }
 }
 
 impl ProgressListener {
     async fn tell(&self, hosted: &HostSession, began: Instant) {
         let tasks = hosted.tasks().await.unwrap_or_default();
-        let at_work = tasks.iter().filter(|task| task.status["status"] == "running");
+        let at_work = tasks.iter().filter_map(|task| Some((task, task.running()?)));
         let lines: Vec<String> = at_work
             .take(8)
-            .map(|task| {
-                let activity = task.status["activity"].as_str().unwrap_or_default();
-                let text = format!(
-                    "{} {} turn {} {activity}",
-                    task.id.short(),
-                    task.agent,
-                    task.status["turns_used"]
-                );
+            .map(|(task, running)| {
+                let activity = running.activity.as_deref().unwrap_or_default();
+                let text = format!("{} {} turn {} {activity}", task.id.short(), task.agent, task.turns);
                 text.trim_end().to_owned()
             })
             .collect();
@@ -105,85 +101,64 @@ impl ProgressListener {
     }
 }
 
+/// Performs a call and prints its answer.
 pub async fn perform(
     hosted: &HostSession,
     offer: HostTool,
     arguments: JsonObject,
     key: &str,
-    cancel: CancellationToken,
-) -> ToolOutput {
-    let one = async |action: Value| hosted.call("subagent", &action.to_string(), key, cancel.clone()).await;
-    let reader = ArgumentReader::of_tool(offer.name(), arguments.clone());
-    if let Err(e) = offer.check(&reader) {
-        return ToolOutput::mistake(wire_error(&e).to_string());
-    }
-    match offer {
-        HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent => {
-            let arguments = Value::Object(arguments).to_string();
-            hosted.call(offer.session_tool(), &arguments, key, cancel).await
-        }
-        HostTool::Wait => one(wait_for(arguments)).await,
-        HostTool::Result => {
-            let text = one(with_action("result", arguments.clone())).await;
-            let Some(id) = arguments.get("task_id").filter(|_| !text.is_error) else { return text };
-            let status = one(json!({ "action": "wait", "task_ids": [id], "timeout_ms": 0 })).await;
-            let finished = parsed(&status.text)["finished"][0].take();
-            merged(finished, parsed(&text.text))
-        }
-        HostTool::List => {
-            let wanted = arguments.get("what").filter(|wanted| !wanted.is_null());
-            let wants = |what: &str| wanted.is_none_or(|wanted| wanted == what);
-            let mut both = Value::Object(Map::new());
-            for (what, action) in [("agents", "list_agents"), ("tasks", "list_tasks")] {
-                if wants(what) {
-                    let mut asked = json!({ "action": action });
-                    if what == "agents" {
-                        asked["query"] = arguments.get("query").cloned().unwrap_or_default();
-                    }
-                    let listed = one(asked).await;
-                    if listed.is_error {
-                        return listed;
-                    }
-                    both = parsed(&merged(both, parsed(&listed.text)).text);
-                }
+    cancel: &CancellationToken,
+) -> CallToolResult {
+    let call = hosted.call(key, cancel);
+    let reply = match offer {
+        HostTool::Subagent => hosted.subagent(arguments, call).await,
+        HostTool::SharedContext => hosted.shared_context(arguments, call).await,
+        HostTool::RunSubagent => hosted.run_subagent(arguments, call).await,
+        HostTool::Wait | HostTool::Result | HostTool::List => {
+            match CompanionRequest::read(offer, arguments) {
+                Ok(request) => look(hosted, request, call).await.unwrap_or_else(|e| ToolReply::failed(&e)),
+                Err(e) => ToolReply::mistaken(&e),
             }
-            ToolOutput::text(both.to_string())
         }
-    }
-}
-
-fn wait_for(mut arguments: JsonObject) -> Value {
-    // It was found to be a whole number.
-    if let Some(seconds) = arguments.remove("timeout_s").and_then(|seconds| seconds.as_f64()) {
-        let seconds = seconds as u64;
-        arguments.insert("timeout_ms".to_owned(), json!(seconds.saturating_mul(1000)));
-    }
-    with_action("wait", arguments)
-}
-
-fn with_action(action: &str, mut arguments: JsonObject) -> Value {
-    arguments.insert("action".to_owned(), json!(action));
-    Value::Object(arguments)
-}
-
-fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
-}
-
-fn merged(first: Value, second: Value) -> ToolOutput {
-    let mut all = first.as_object().cloned().unwrap_or_default();
-    all.extend(second.as_object().cloned().unwrap_or_default());
-    ToolOutput::text(Value::Object(all).to_string())
-}
-
-/// The same facts in both forms: no host shows both once.
-pub fn result(output: ToolOutput) -> CallToolResult {
-    let structured = match serde_json::from_str(&output.text) {
-        Ok(Value::Object(object)) => Value::Object(object),
-        Ok(_) | Err(_) => json!({ "text": output.text }),
     };
-    let content = vec![ContentBlock::text(output.text)];
-    let mut result = match output.is_error {
+    result(hosted.print(reply))
+}
+
+/// Performs a request of a companion, which only looks.
+async fn look(
+    hosted: &HostSession,
+    request: CompanionRequest,
+    call: DelegationCall<'_>,
+) -> Result<ToolReply, posse_core::Error> {
+    let delegation = hosted.delegation().await?;
+    Ok(ToolReply::object(match request {
+        CompanionRequest::Wait(request) => delegation.wait(request, call).await?.to_json(),
+        CompanionRequest::Result(request) => {
+            let page = delegation.result(&request).await?;
+            merged(page.report.to_json(), page.to_json())
+        }
+        CompanionRequest::List { agents, tasks, query } => {
+            let agents = agents.then(|| delegation.list_agents(query.as_deref()).to_json());
+            let tasks = tasks.then(|| tasks_json(&delegation.list_tasks()));
+            merged(agents.unwrap_or_default(), tasks.unwrap_or_default())
+        }
+    }))
+}
+
+/// Joins the members of two objects.
+fn merged(first: Value, second: Value) -> Value {
+    let members = [first, second].into_iter().filter_map(|value| match value {
+        Value::Object(members) => Some(members),
+        _ => None,
+    });
+    Value::Object(members.flatten().collect())
+}
+
+/// Builds the result of a call. It has the same facts in both forms: no host shows both once.
+pub fn result(reply: PrintedReply) -> CallToolResult {
+    let structured = reply.object.unwrap_or_else(|| json!({ "text": reply.text }));
+    let content = vec![ContentBlock::text(reply.text)];
+    let mut result = match reply.is_error {
         true => CallToolResult::error(content),
         false => CallToolResult::success(content),
     };
@@ -192,12 +167,13 @@ pub fn result(output: ToolOutput) -> CallToolResult {
 }
 
 fn still_running(id: &str) -> CallToolResult {
-    let note = fixed!("mcp-still-running", id);
-    result(ToolOutput::text(json!({ "task_id": id, "status": "running", "note": note }).to_string()))
+    let note = format!("still running: call subagent_wait with {id}");
+    let object = json!({ "task_id": id, "status": TaskState::Running.wire(), "note": note });
+    result(PrintedReply { text: object.to_string(), object: Some(object), is_error: false })
 }
 
 pub fn failed(why: &str) -> CallToolResult {
-    result(ToolOutput::error(why.to_owned()))
+    result(PrintedReply { text: why.to_owned(), object: None, is_error: true })
 }
 
 fn crashed(e: &tokio::task::JoinError) -> CallToolResult {

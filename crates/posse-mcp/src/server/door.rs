@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use posse_core::tool::ToolSpec;
-use posse_messages::fixed;
+use posse_runtime::delegation::{TaskReport, wire_status};
 use posse_runtime::ports::AgentLookup;
 use posse_runtime::session::HostSession;
 use rmcp::model::{
@@ -131,7 +131,7 @@ impl McpServer {
         }
     }
 
-    async fn look(&self) -> (SeenResources, Vec<posse_runtime::session::HostedTask>) {
+    async fn look(&self) -> (SeenResources, Vec<TaskReport>) {
         let tasks = match self.hosted().await {
             Ok(hosted) => hosted.tasks().await.unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -150,7 +150,13 @@ impl McpServer {
             () = leaving.cancelled() => None,
             () = tokio::time::sleep(OPENING_MAX) => None,
         };
-        opened.ok_or_else(|| ErrorData::internal_error(fixed!("mcp-still-opening"), None))
+        opened.ok_or_else(|| {
+            ErrorData::internal_error(
+                "the session is not open yet: MCP servers that its agents use are being asked for their \
+             tools. Call again in a moment",
+                None,
+            )
+        })
     }
 
     /// Tells one connection what changes, until it is closed.
@@ -190,8 +196,8 @@ impl McpServer {
             peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await?;
         }
         let wants_ends = matches!(self.wishes().level, Some(LoggingLevel::Debug | LoggingLevel::Info));
-        for (task, status) in changes.ended.into_iter().filter(|_| wants_ends) {
-            let data = json!({ "task_id": task, "status": status });
+        for (task, state) in changes.ended.into_iter().filter(|_| wants_ends) {
+            let data = json!({ "task_id": task, "status": wire_status(state) });
             peer.notify_logging_message(LoggingMessageNotificationParam::new(LoggingLevel::Info, data))
                 .await?;
         }

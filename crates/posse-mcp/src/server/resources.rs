@@ -3,11 +3,11 @@
 use posse_core::id::TaskId;
 use posse_core::text::head_and_tail;
 use posse_core::{ErrorCode, Result};
+use posse_runtime::delegation::{ResultRequest, TaskReport, ToolReply, tasks_json};
 use posse_runtime::ports::BoxFuture;
-use posse_runtime::session::{HostSession, HostedTask};
+use posse_runtime::session::HostSession;
 use rmcp::model::{ErrorData, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 /// Address of the agent list.
 pub const AGENTS: &str = "posse://agents";
@@ -78,16 +78,16 @@ impl ResourceAddress {
 }
 
 /// Lists the resources.
-pub fn list(tasks: &[HostedTask]) -> Vec<Resource> {
+pub fn list(tasks: &[TaskReport]) -> Vec<Resource> {
     let json = "application/json";
     let mut all = vec![
         Resource::new(AGENTS, "agents").with_description("Who can be delegated to").with_mime_type(json),
         Resource::new(TASKS, "tasks").with_description("What was delegated from here").with_mime_type(json),
     ];
     for task in tasks.iter().rev().take(LISTED_MAX) {
-        let (id, status) = (task.id.short(), task.status["status"].as_str().unwrap_or_default());
+        let (id, status) = (task.id.short(), task.wire_status());
         for part in [TranscriptPart::Result, TranscriptPart::Transcript] {
-            if part == TranscriptPart::Result && status == "running" {
+            if part == TranscriptPart::Result && task.state().is_running() {
                 continue;
             }
             let description = format!("{} · {status} · {}", task.agent, task.title);
@@ -121,14 +121,15 @@ pub async fn read(
     uri: &str,
 ) -> Result<ResourceContents, ErrorData> {
     let unknown = || ErrorData::resource_not_found("there is no such resource", Some(json!({ "uri": uri })));
-    let listed = async |action: &str| {
-        let call = json!({ "action": action }).to_string();
-        hosted.call("subagent", &call, "resource", CancellationToken::new()).await.text
+    let as_json = |value: Value| {
+        let text = hosted.print(ToolReply::object(value)).text;
+        ResourceContents::text(text, uri).with_mime_type("application/json")
     };
-    let as_json = |text: String| ResourceContents::text(text, uri).with_mime_type("application/json");
-    match ResourceAddress::parse(uri).ok_or_else(unknown)? {
-        ResourceAddress::Agents => Ok(as_json(listed("list_agents").await)),
-        ResourceAddress::Tasks => Ok(as_json(listed("list_tasks").await)),
+    let address = ResourceAddress::parse(uri).ok_or_else(unknown)?;
+    let delegation = hosted.delegation().await.map_err(|e| failed(&e))?;
+    match address {
+        ResourceAddress::Agents => Ok(as_json(delegation.list_agents(None).to_json())),
+        ResourceAddress::Tasks => Ok(as_json(tasks_json(&delegation.list_tasks()))),
         ResourceAddress::Of(id, part) => {
             let tasks = hosted.tasks().await.map_err(|e| failed(&e))?;
             let task = tasks.into_iter().find(|task| task.id.short() == id).ok_or_else(unknown)?;
@@ -146,16 +147,15 @@ pub async fn read(
 
 /// Reads all pages of a finished task's text; `None` while it runs.
 async fn whole_result(hosted: &HostSession, id: &str) -> Option<String> {
+    let delegation = hosted.delegation().await.ok()?;
     let (mut text, mut offset) = (String::new(), 0);
     loop {
-        let page =
-            json!({ "action": "result", "task_id": id, "offset": offset, "limit": 20_000 }).to_string();
-        let page = hosted.call("subagent", &page, "resource", CancellationToken::new()).await;
-        let page: Value = serde_json::from_str(&page.text).unwrap_or_default();
-        text += page["text"].as_str()?;
-        match page["next_offset"].as_u64() {
+        let request = ResultRequest { task_id: id.to_owned(), offset, limit: Some(usize::MAX) };
+        let page = delegation.result(&request).await.ok()?;
+        text += &page.text;
+        match page.next_offset {
             Some(next) if text.len() < TRANSCRIPT_BYTES_MAX => offset = next,
-            Some(_) | None => return Some(text),
+            Some(_) | None => return Some(hosted.print(ToolReply::text(text)).text),
         }
     }
 }

@@ -15,7 +15,7 @@ use posse_core::text::{prefix, visible};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -40,6 +40,7 @@ const RETURN_WAIT: Duration = Duration::from_secs(60);
 const EXCERPT_BYTES_MAX: usize = 500;
 /// Error code of the protocol for a request that a person rejected.
 const REJECTED: i32 = -1;
+const NO_MODEL_MESSAGE: &str = "the answer of the host is no message of a model";
 
 /// The hosts connected to this process, and which of them offer sampling.
 pub struct ConnectedHosts {
@@ -163,7 +164,10 @@ impl HostModel {
             if lost.total() > 0
                 && let Err(missing) = request.allowance.again(&lost)
             {
-                return Err(failed(FailureKind::BudgetSpent, fixed!("host-asked-again-unpaid", missing)));
+                return Err(failed(
+                    FailureKind::BudgetSpent,
+                    format!("the host that was asked has gone, and another one cannot be asked: {missing}"),
+                ));
             }
             let params = translate::request(&request, speech, self.wish.as_deref());
             let input = tokens_at_most(serde_json::to_string(&params).unwrap_or_default());
@@ -211,8 +215,10 @@ impl HostModel {
         };
         match found {
             ModelLender::Here(guest, speech) => Ok((guest, speech)),
-            ModelLender::Expected => Err(fixed!("host-never-came", seconds = RETURN_WAIT.as_secs())),
-            ModelLender::Nobody => Err(fixed!("host-lends-nothing")),
+            ModelLender::Expected => {
+                Err(format!("no host that lends its model was connected for {} s", RETURN_WAIT.as_secs()))
+            }
+            ModelLender::Nobody => Err("no connected host lends its model".to_owned()),
         }
     }
 
@@ -274,13 +280,13 @@ async fn sample(
     let handle = sent.map_err(missed)?;
     let mut open = OpenRequest { peer: peer.clone(), id: Some(handle.id.clone()) };
     let Ok(answer) = tokio::time::timeout(ANSWER_WAIT, handle.await_response()).await else {
-        let why = fixed!("host-silent", seconds = ANSWER_WAIT.as_secs());
+        let why = format!("the host gave no answer in {} s", ANSWER_WAIT.as_secs());
         return Err(SamplingFailure::Failed(FailureKind::Stalled, why));
     };
     open.id = None;
     match answer.map_err(missed)? {
         ClientResult::CreateMessageResult(result) => Ok(*result),
-        _ => Err(SamplingFailure::Failed(FailureKind::Protocol, fixed!("host-answer-unreadable"))),
+        _ => Err(SamplingFailure::Failed(FailureKind::Protocol, NO_MODEL_MESSAGE.to_owned())),
     }
 }
 
@@ -314,11 +320,14 @@ fn missed(error: ServiceError) -> SamplingFailure {
                 code if code == rmcp::model::ErrorCode::METHOD_NOT_FOUND.0 => FailureKind::UnknownModel,
                 _ => FailureKind::Overloaded,
             };
-            SamplingFailure::Failed(kind, fixed!("host-refused", why))
+            SamplingFailure::Failed(kind, format!("the host did not lend its model: {why}"))
         }
         ServiceError::UnexpectedResponse => {
-            SamplingFailure::Failed(FailureKind::Protocol, fixed!("host-answer-unreadable"))
+            SamplingFailure::Failed(FailureKind::Protocol, NO_MODEL_MESSAGE.to_owned())
         }
-        other => SamplingFailure::Failed(FailureKind::Connection, fixed!("host-refused", why = other)),
+        other => SamplingFailure::Failed(
+            FailureKind::Connection,
+            format!("the host did not lend its model: {other}"),
+        ),
     }
 }

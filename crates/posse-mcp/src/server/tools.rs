@@ -2,11 +2,13 @@
 //! be marked as one that only looks, and hosts run what is so marked side by side and without asking.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::arguments::ArgumentReader;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
+use posse_runtime::delegation::{ResultRequest, WaitRequest};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -155,27 +157,6 @@ impl HostTool {
             .with_annotations(self.annotations(reach))
     }
 
-    /// Refuses arguments that a companion does not take, or not like this. The session's own tools look themselves.
-    pub fn check(self, reader: &ArgumentReader) -> Result<()> {
-        let takes: &[&str] = match self {
-            HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent => return Ok(()),
-            HostTool::Wait => &["task_ids", "mode", "timeout_s"],
-            HostTool::Result => &["task_id", "offset", "limit"],
-            // Only agents are searched.
-            HostTool::List if reader.value("what").is_some_and(|what| what == "tasks") => &["what"],
-            HostTool::List => &["what", "query"],
-        };
-        reader.check_fields(takes, |name| self == HostTool::List && name == "query")?;
-        match self {
-            HostTool::Wait => reader.integer("timeout_s", 0..=WAIT_S_MAX).map(drop),
-            HostTool::List => {
-                reader.text("query")?;
-                reader.choice("what", &[("agents", ()), ("tasks", ())]).map(drop)
-            }
-            HostTool::Subagent | HostTool::SharedContext | HostTool::RunSubagent | HostTool::Result => Ok(()),
-        }
-    }
-
     fn title(self) -> &'static str {
         match self {
             HostTool::Subagent => "Delegate to a subagent",
@@ -235,6 +216,46 @@ impl HostTool {
     }
 }
 
+/// A request of a companion tool, which only looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompanionRequest {
+    Wait(WaitRequest),
+    Result(ResultRequest),
+    List { agents: bool, tasks: bool, query: Option<String> },
+}
+
+impl CompanionRequest {
+    /// Reads the arguments of a companion; refuses those that it does not take.
+    pub fn read(tool: HostTool, arguments: JsonObject) -> Result<Self> {
+        let reader = ArgumentReader::of_tool(tool.name(), arguments);
+        match tool {
+            HostTool::Wait => {
+                reader.check_fields(&["task_ids", "mode", "timeout_s"], |_| false)?;
+                let timeout = reader.integer("timeout_s", 0..=WAIT_S_MAX)?.map(Duration::from_secs);
+                Ok(Self::Wait(WaitRequest { timeout, ..WaitRequest::read(&reader)? }))
+            }
+            HostTool::Result => {
+                reader.check_fields(&["task_id", "offset", "limit"], |_| false)?;
+                Ok(Self::Result(ResultRequest::read(&reader)?))
+            }
+            _ => Self::list(&reader),
+        }
+    }
+
+    fn list(reader: &ArgumentReader) -> Result<Self> {
+        // Only agents are searched.
+        let takes: &[&str] = match reader.value("what").is_some_and(|what| what == "tasks") {
+            true => &["what"],
+            false => &["what", "query"],
+        };
+        reader.check_fields(takes, |name| name == "query")?;
+        let query = reader.text("query")?;
+        let what = reader.choice("what", &[("agents", (true, false)), ("tasks", (false, true))])?;
+        let (agents, tasks) = what.unwrap_or((true, true));
+        Ok(Self::List { agents, tasks, query })
+    }
+}
+
 fn object(value: Value) -> Arc<JsonObject> {
     Arc::new(value.as_object().cloned().unwrap_or_default())
 }
@@ -243,7 +264,7 @@ fn object(value: Value) -> Arc<JsonObject> {
 mod tests {
     use super::*;
 
-    /// What hosts do to tools, measured: names cut, descriptions shortened to about 150 characters, tools with a choice at the top
+    /// Measured behavior of hosts: names cut, descriptions shortened to about 150 characters, tools with a choice at the top
     /// of their schema dropped, tools without annotations asked about.
     #[test]
     fn every_tool_survives_what_hosts_do_to_it() {

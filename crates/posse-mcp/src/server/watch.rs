@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use posse_runtime::session::HostedTask;
+use posse_core::state::TaskState;
+use posse_runtime::delegation::TaskReport;
 
 use super::resources::{AGENTS, ResourceAddress, TASKS, TranscriptPart};
 
@@ -15,8 +16,8 @@ pub const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SeenResources {
     agents: Vec<String>,
-    /// Status and turn count of each task, by ID.
-    tasks: BTreeMap<String, (String, u64)>,
+    /// State and turn count of each task, by ID.
+    tasks: BTreeMap<String, (TaskState, u32)>,
 }
 
 /// The difference between two snapshots.
@@ -25,17 +26,14 @@ pub struct ResourceChanges {
     pub prompts_listed: bool,
     pub resources_listed: bool,
     pub updated: BTreeSet<String>,
-    /// Tasks that have ended, with their status.
-    pub ended: Vec<(String, String)>,
+    /// Tasks that have ended, with their state.
+    pub ended: Vec<(String, TaskState)>,
 }
 
 impl SeenResources {
     /// Takes a snapshot.
-    pub fn new(agents: Vec<String>, tasks: &[HostedTask]) -> Self {
-        let of = |task: &HostedTask| {
-            let status = task.status["status"].as_str().unwrap_or_default().to_owned();
-            (task.id.short().to_owned(), (status, task.status["turns_used"].as_u64().unwrap_or(0)))
-        };
+    pub fn new(agents: Vec<String>, tasks: &[TaskReport]) -> Self {
+        let of = |task: &TaskReport| (task.id.short().to_owned(), (task.state(), task.turns));
         Self { agents, tasks: tasks.iter().map(of).collect() }
     }
 
@@ -54,10 +52,10 @@ impl SeenResources {
             changes.updated.insert(TASKS.to_owned());
             changes.updated.insert(ResourceAddress::of(id, TranscriptPart::Transcript));
             changes.resources_listed |= before.is_none();
-            if state.0 != "running" && before.is_none_or(|before| before.0 == "running") {
+            if !state.0.is_running() && before.is_none_or(|before| before.0.is_running()) {
                 changes.resources_listed = true;
                 changes.updated.insert(ResourceAddress::of(id, TranscriptPart::Result));
-                changes.ended.push((id.clone(), state.0.clone()));
+                changes.ended.push((id.clone(), state.0));
             }
         }
         changes
@@ -66,14 +64,16 @@ impl SeenResources {
 
 #[cfg(test)]
 mod tests {
+    use posse_core::outcome::OutcomeStatus;
+
     use super::*;
 
-    fn seen(agents: &[&str], tasks: &[(&str, &str, u64)]) -> SeenResources {
+    fn seen(agents: &[&str], tasks: &[(&str, &str, u32)]) -> SeenResources {
         SeenResources {
             agents: agents.iter().map(|name| (*name).to_owned()).collect(),
             tasks: tasks
                 .iter()
-                .map(|(id, status, turns)| ((*id).to_owned(), ((*status).to_owned(), *turns)))
+                .map(|(id, state, turns)| ((*id).to_owned(), (TaskState::parse(state).unwrap(), *turns)))
                 .collect(),
         }
     }
@@ -93,7 +93,7 @@ mod tests {
             &[("t_01", "failed", 2), ("t_02", "completed", 3), ("t_03", "running", 0)],
         ));
         assert!(after.resources_listed && after.prompts_listed);
-        assert_eq!(after.ended, [("t_01".to_owned(), "failed".to_owned())]);
+        assert_eq!(after.ended, [("t_01".to_owned(), TaskState::Ended(OutcomeStatus::Failed))]);
         assert!(
             after.updated.contains("posse://tasks/t_01/result") && after.updated.contains("posse://agents")
         );

@@ -93,6 +93,9 @@ denied-by-configuration = { $tool }: durch deine Konfiguration verboten
 only-with-allow = { $tool }: nur mit --allow { $tool }
 changes-nothing = ändert nichts
 writes-only = schreibt nur { $paths }
+connects-only = verbindet sich nur mit { $network }
+reads-only = liest nur { $paths }
+asks-before-change = fragt vor jeder Änderung
 error-label = Fehler: { $problem }
 no-tools = keine Werkzeuge
 hidden-from-models = Modelle sehen ihn nicht; ein Mensch kann ihn mit --agent nennen
@@ -137,6 +140,16 @@ doctor-no-configuration = keine; `posse init` schreibt eine, deine wäre { $user
 doctor-no-keys = keine in der Umgebung gefunden
 doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
 doctor-unprotected = {" "}· nicht geschützt: { $names } (`sandbox.unprotected`)
+temperature-range = eine Zahl von 0 bis 2
+private-address-invalid = `{ $raw }` ist keine Adresse wie `127.0.0.1:8080`
+doctor-approvals-default = Aufrufe, nach denen Agentendateien fragen
+doctor-approvals-unattended = hier abgelehnt; an einem Terminal wirst du gefragt
+doctor-approvals-listed = Aufrufe in `approvals.allow` laufen ohne Rückfrage, alle anderen werden abgelehnt
+doctor-approvals-deny = ohne Rückfrage abgelehnt
+doctor-approvals-ask = du wirst gefragt; { $default } nach { $seconds } s ohne Antwort
+doctor-sandbox-network = Netz: { $network }
+doctor-sandbox-hint = oder `tier = "off"` unter `[sandbox]` in der Konfiguration des Benutzers setzen
+doctor-sandbox-off = (`sandbox.tier` ist `off`)
 sandbox-top-ignored = `sandbox.top = "open"` wirkt auf Stufe t1 nicht: Befehle legen ganz oben im Arbeitsbereich nichts an; Stufe t2 (`bwrap`) oder `--isolation worktree` erlauben es
 doctor-only-with-allow = nur mit --allow: { $names }
 doctor-delegation =
@@ -185,8 +198,6 @@ task-empty-hint = sage, was zu tun ist: posse run "Warum ist der Login-Test inst
 task-unreadable = die Aufgabe ist von der Standardeingabe nicht lesbar
 task-input-too-large = die Aufgabe auf der Standardeingabe ist größer als 1 MiB
 task-input-too-large-hint = lege die Einzelheiten in eine Datei im Arbeitsbereich und nenne sie in der Aufgabe
-model-price-unknown = der Preis von `{ $model }` ist nicht bekannt, daher kann keine Kostengrenze eingehalten werden
-model-price-unknown-hint = trage `[prices."{ $model }"]` mit `input` und `output` in USD je Million Token in deine Konfiguration ein
 task-detached = läuft im Hintergrund weiter: posse tasks watch { $task } verfolgt sie, posse tasks cancel { $task } beendet sie
 session-deleted-told = der gemeinsame Kontext von { $session } ist gelöscht; Aufgaben und Journale bleiben
 session-archived-told = { $session } ist archiviert: der gemeinsame Kontext kann gelesen, aber nicht geändert werden
@@ -216,10 +227,12 @@ record-resumed = fortgesetzt (Epoche { $epoch })
 cancel-had-ended = sie war schon beendet
 cancel-not-yet = Prozess { $process } wurde benachrichtigt und hat sie noch nicht beendet
 cancel-too-late = sie endete, bevor sie abgebrochen werden konnte
+message-empty = die Nachricht ist leer
+message-queued = die Aufgabe liest sie vor ihrer nächsten Runde
+message-missed = die Aufgabe war schon beendet
+question-none = `{ $task }` fragt nichts
 nobody-drives = niemand führt `{ $id }` jetzt; weiter geht es mit: posse tasks resume { $id }
 changes-kept-apart = die Änderungen von { $task } liegen getrennt: posse tasks diff { $task } zeigt sie, posse tasks apply { $task } führt sie zusammen
-worktree-not-worked-on = an einem Arbeitsbaum konnte nicht gearbeitet werden
-worktree-gone = der Arbeitsbaum von `{ $task }` ist nicht mehr da
 worktree-used-up = der Arbeitsbaum von `{ $task }` ist nicht mehr da: er wurde übernommen oder verworfen
 worktree-used-up-hint = beginne eine neue Aufgabe
 patch-not-yet = von `{ $task }` gibt es noch keinen Patch ({ $path })
@@ -277,21 +290,6 @@ file-unreadable = { $path } ist nicht lesbar
 file-unreadable-hint = prüfe den Pfad und seine Berechtigungen
 file-too-large = { $path } ist größer als 1 MiB
 not-a-price = { $path }: `prices."{ $model }"`: { $wrong } ist kein Preis
-ollama-hint = OLLAMA_HOST ist gesetzt: nenne eines der Modelle, etwa `--model ollama:qwen3`
-no-model-hint = setze ANTHROPIC_API_KEY, OPENAI_API_KEY oder GEMINI_API_KEY, oder nenne ein Modell mit `--model provider:name` (`--model ollama:qwen3` braucht keinen Schlüssel). `posse demo` braucht weder Schlüssel noch Netz
-no-model = kein Modell ist konfiguriert
-provider-without-url = `providers.{ $provider }` braucht eine `base_url`
-provider-without-url-hint = wo die API beginnt, etwa "https://llm.example/v1"
-provider-needs-key = `{ $provider }` braucht einen Schlüssel, und { $name } ist nicht gesetzt
-provider-needs-key-hint = export { $name }=…; wenn keiner nötig ist, lass `api_key_env` aus `[providers.{ $provider }]` weg oder setze es auf ""
-provider-needs-key-demo-hint = export { $name }=…, oder probiere `posse demo`, das keinen braucht
-key-file-hint = `api_key_file` in `[providers.{ $provider }]` nennt eine Datei, die nur den Schlüssel enthält
-prices-unreadable = `prices` ist nicht lesbar
-provider-without-wire = `providers.{ $provider }` braucht ein `wire`
-provider-without-wire-hint = eines von anthropic, openai, openai-compatible, openai-responses, gemini
-model-ambiguous = mehrere eingerichtete Anbieter bedienen `{ $model }`
-model-ambiguous-hint = schreib, welcher gemeint ist: { $choices }
-provider-unknown = kein Anbieter heißt `{ $provider }`
 asking-for = fragt nach { $name }
 live-retry = Modell: { $why }, nächster Versuch in { $seconds }s
 waiting-for-model = wartet auf das Modell
@@ -315,17 +313,6 @@ directory-unreadable = das aktuelle Verzeichnis ist nicht lesbar
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = es gibt keinen Ort für Aufgaben: HOME ist nicht gesetzt
 no-place-for-tasks-hint = setze HOME oder nenne ein Verzeichnis mit --state
-sandbox-write-opens = `sandbox.write`: `{ $path }` würde Befehlen `{ $secret }` öffnen
-sandbox-write-opens-hint = nenne stattdessen, was daneben liegt
-sandbox-unprotected-unknown = `sandbox.unprotected`: `{ $name }` ist kein geschützter Name
-sandbox-unprotected-unknown-hint = docs/protected.md nennt die geschützten Namen; schreibe einen genau so wie dort
-payloads-without-log = Warnung: --debug-payloads bewirkt ohne --log nichts
-no-grpc = Warnung: es werden keine Traces gesendet: verlangt ist gRPC, und Posse spricht OTLP über HTTP mit JSON
-log-level-hint = es ist `level` unter `[log]` in deiner Konfiguration, oder POSSE_LOG
-log-not-opened = Warnung: das Protokoll { $path } kann nicht geöffnet werden: { $why }
-log-not-written = Warnung: das Protokoll { $path } kann nicht geschrieben werden: { $why }
-otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS ist nicht lesbar
-otlp-headers-invalid-hint = es sieht aus wie `authorization=Bearer%20KEY,x-team=a`
 stdout-failed = Fehler: in die Standardausgabe kann nicht geschrieben werden: { $why }
 answer-not-written = die Antwort kann nicht in die Standardausgabe geschrieben werden: { $why }
 error-because = weil: { $cause }
@@ -404,10 +391,6 @@ record-schema-unmet = die Antwort erfüllt ihr Schema nicht
 stopped-after = { $reason } nach { $seconds }s
 continue-with = weiter: posse tasks resume { $id }{ $more }      voller Text: posse tasks show { $id }
 resumes-with = setzt auch fort, was mit ihr angehalten wurde: { $tasks }
-key-file-unreadable = der Schlüssel von `{ $provider }`: { $path } ist nicht lesbar
-key-file-empty = der Schlüssel von `{ $provider }`: { $path } ist leer
-did-you-mean = meintest du `{ $name }`?
-providers-there-are = es gibt: { $names }; andere gehören in `[providers.{ $provider }]` deiner Konfiguration
 effort-invalid = muss low, medium, high oder max sein
 dollars-invalid = ein Betrag in US-Dollar ist größer als null, etwa 0.50
 many-trees =
@@ -470,61 +453,12 @@ usage-conflict = `{ $argument }` kann nicht zusammen mit `{ $other }` benutzt we
 usage-value-missing = `{ $argument }` braucht einen Wert
 usage-value-unknown = `{ $value }` ist kein Wert für `{ $argument }`
 usage-value-wrong = `{ $value }` ist kein Wert für `{ $argument }`: { $why }
-review-no-repository = { $place } liegt in keinem Git-Repository
-review-no-repository-hint = `posse review` betrachtet die Änderungen eines Git-Arbeitsbaums: starte es in einem
-git-odd-answer = die Antwort ist nicht zu verstehen
-git-no-temporary = es gibt keinen Platz für ein temporäres Verzeichnis
-review-base-unknown = `{ $base }` ist kein Commit dieses Repositorys
-review-base-unknown-hint = nenne einen Branch, ein Tag oder einen Commit, etwa `--base main`
-review-commit-unknown-hint = nennen Sie einen Commit, etwa `--commit HEAD~1`
-review-path-unknown = `{ $path }` gibt es nicht, und git kennt nichts mit diesem Namen
-review-path-unknown-hint = Pfade zählen ab dem aktuellen Verzeichnis
-review-no-commit = es gibt noch keinen Commit zum Vergleichen
-review-no-commit-hint = lass `--base` weg
-review-no-common-commit = `{ $base }` und HEAD haben keinen gemeinsamen Commit
-review-no-common-commit-hint = hole in einem flachen Klon zuerst mehr von der Geschichte
-git-missing = git ist nicht installiert oder nicht im PATH
-git-missing-hint = `posse review` braucht git 2.31 oder neuer
-git-not-started = es kann nicht gestartet werden
-git-unreadable = es ist nicht lesbar
-git-too-slow = es dauerte länger als { $seconds } s
-git-failed = `git { $what }` ist gescheitert: { $why }
-review-suggestion = Vorschlag:
 review-nothing = keine Änderungen: nichts zu begutachten
 review-nothing-within = keine Änderungen im Genannten: nichts zu begutachten
 review-nothing-since = keine Änderungen seit `{ $base }`: nichts zu begutachten
 review-nothing-since-within = keine Änderungen seit `{ $base }` im Genannten: nichts zu begutachten
 review-nothing-staged = nichts ist vorgemerkt: nichts zu begutachten
 review-nothing-commit = der Commit `{ $commit }` ändert nichts: nichts zu begutachten
-review-of-partial = Unvollständige Begutachtung von { $files }
-review-stopped-early = die Begutachtung endete vorzeitig ({ $reason }); das hatte sie bis dahin gefunden
-review-dropped = Befund { $number } der Antwort wurde weggelassen, { $why }: { $excerpt }
-review-dropped-form = weil er kein Objekt ist
-review-dropped-severity = weil sein Schweregrad nicht lesbar ist
-review-dropped-file = weil er keine Datei nennt
-review-dropped-text = weil er weder Titel noch Erklärung hat
-review-uncounted =
-    { $n ->
-        [one] { $n } Befund ab `{ $severity }` nennt keine vorhandene Datei oder Zeile und zählt nicht; `--fail-on-unplaced` zählt ihn mit
-       *[other] { $n } Befunde ab `{ $severity }` nennen keine vorhandene Datei oder Zeile und zählen nicht; `--fail-on-unplaced` zählt sie mit
-    }
-review-unseen =
-    { $lines ->
-        [one] nicht gesehen: { $lines } Zeile des Diffs, in { $files }
-       *[other] nicht gesehen: { $lines } Zeilen des Diffs, in { $files }
-    }
-review-place-outside = keine Zeile des Diffs
-review-place-missing = diese Datei oder Zeile gibt es nicht
-review-gate-closed =
-    { $n ->
-        [one] scheitert an `--fail-on { $severity }` mit { $n } Befund
-       *[other] scheitert an `--fail-on { $severity }` mit { $n } Befunden
-    }
-review-unfinished = Die Begutachtung wurde nicht abgeschlossen
-review-of = Begutachtung von { $files }
-review-no-findings = keine Befunde
-review-cut = der Diff ist zu groß, um ganz übergeben zu werden; gekürzt: { $names }. Begutachte weniger auf einmal: posse review PATH…
-review-cut-more = der Diff ist zu groß, um ganz übergeben zu werden; gekürzt: { $names } und { $more } weitere. Begutachte weniger auf einmal: posse review PATH…
 key-was-deleted = gelöscht: { $key }
 context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 cost-no-name = (ohne Antwort)
@@ -532,7 +466,6 @@ cost-unpriced = für { $tokens } ist kein Preis bekannt: trage ihn unter `[price
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
 approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für Seite, danach zählt ein Ja
-
 
 ## commands/mcp.rs
 
@@ -549,11 +482,6 @@ mcp-key-declined = kein Schlüssel wurde abgelegt; schreib ihn nach { $file } un
 mcp-key-stored = der Schlüssel steht jetzt in { $file }, nur für dich lesbar, und { $config } nennt ihn: die meisten Hosts geben ihre Umgebung nicht an Server weiter
 mcp-key-by-hand = die meisten Hosts geben ihre Umgebung nicht an Server weiter: schreib den Schlüssel nach { $file } und setze `api_key_file` unter `[providers.{ $provider }]` in deiner Konfiguration
 mcp-install-there = { $file } nennt `posse` schon; nichts wurde geändert
-mcp-install-unreadable = { $file } ist nicht lesbar als das, was { $host } nimmt, und wurde nicht geändert
-mcp-install-unreadable-hint = `posse mcp install` ohne --write druckt, was hinzuzufügen ist
-mcp-install-nowhere = es gibt kein Heimatverzeichnis, in das geschrieben werden könnte
-mcp-doctor-silent = der Server antwortete auf { $method } nicht innerhalb von { $seconds } Sekunden
-mcp-doctor-not-started = der Server konnte nicht gestartet werden
 mcp-doctor-answers = antwortet auf { $method } in { $millis } ms
 mcp-doctor-tools = Werkzeuge: { $names } (etwa { $tokens } Token)
 mcp-doctor-agents = Agenten: { $names }
@@ -568,12 +496,6 @@ changes-more = und { $n } weitere
 change-new = neu
 change-deleted = gelöscht
 plain-changed = geändert: { $files }
-gap-command = von einem Befehl geändert; der frühere Inhalt ist nicht aufbewahrt
-gap-command-before = zuerst von einem Befehl geändert; der Diff beginnt danach
-gap-too-large = der frühere Inhalt ist nicht aufbewahrt: er ist größer als 1 MiB
-gap-task-limit = der frühere Inhalt ist nicht aufbewahrt: die Aufgabe hat ihre Grenze von 16 MiB erreicht
-gap-protected = der frühere Inhalt ist nicht aufbewahrt: der Name ist geschützt
-gap-secret = der frühere Inhalt ist nicht aufbewahrt: er enthält einen Schlüssel
-gap-damaged = der frühere Inhalt ist nicht lesbar
-gap-in-doubt = zweifelhaft: der Prozess endete während der Änderung
-gap-after-unknown = der Inhalt, den die Aufgabe hinterließ, ist nicht mehr da
+task-waits-for-approval = { $task } wartet auf Genehmigung: posse approvals show { $approval }
+plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
+approval-waits = wartet auf Genehmigung { $approval }: { $call }

@@ -113,3 +113,8 @@ keys-empty = `keys` ist leer
 keys-empty-hint = nenne mindestens einen Schlüssel, auf den gewartet wird
 known-version-stray = `known_versions` hat `{ $key }`, das nicht unter `keys` ist
 wait-out-of-range = `timeout_s` liegt zwischen 1 und { $wait_s_max }
+run-incomplete = der Lauf wurde nicht abgeschlossen: { $why }
+
+## grant.rs
+
+agent-exposed = er kann private Daten lesen (`{ $looks }`), liest Texte Fremder und kann Daten hinaussenden (`{ $reaches }`): eine eingeschleuste Anweisung könnte Daten verraten; gib eines davon einem anderen Agenten

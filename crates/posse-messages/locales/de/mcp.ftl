@@ -13,3 +13,8 @@ mcp-your-decision = Deine Entscheidung
 
 host-model-unavailable = kein verbundener Host leiht sein Modell
 host-model-unavailable-hint = `model: host` geht in `posse mcp`, mit einem Host, der Sampling anbietet; nenne ein anderes Modell, oder `fallback_models`, die ihm folgen
+mcp-install-unreadable = { $file } ist nicht lesbar als das, was { $host } nimmt, und wurde nicht geändert
+mcp-install-unreadable-hint = `posse mcp install` ohne --write druckt, was hinzuzufügen ist
+mcp-install-nowhere = es gibt kein Heimatverzeichnis, in das geschrieben werden könnte
+mcp-doctor-silent = der Server antwortete auf { $method } nicht innerhalb von { $seconds } Sekunden
+mcp-doctor-not-started = der Server konnte nicht gestartet werden

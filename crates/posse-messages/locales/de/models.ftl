@@ -32,3 +32,21 @@ script-roles = es hat { $names }
 script-several-roles = das Skript hat mehrere Rollen
 script-name-role = nenne eine von { $names } hinter `#`
 script-shape-hint = ein Skript ist eine Liste von Schritten mit `text`, `calls`, `fail` und so weiter, oder eine Zuordnung von Rollen zu solchen Listen
+ollama-hint = OLLAMA_HOST ist gesetzt: nenne eines der Modelle, etwa `--model ollama:qwen3`
+no-model-hint = setze ANTHROPIC_API_KEY, OPENAI_API_KEY oder GEMINI_API_KEY, oder nenne ein Modell mit `--model provider:name` (`--model ollama:qwen3` braucht keinen Schlüssel). `posse demo` braucht weder Schlüssel noch Netz
+no-model = kein Modell ist konfiguriert
+provider-without-url = `providers.{ $provider }` braucht eine `base_url`
+provider-without-url-hint = wo die API beginnt, etwa "https://llm.example/v1"
+provider-needs-key = `{ $provider }` braucht einen Schlüssel, und { $name } ist nicht gesetzt
+provider-needs-key-hint = export { $name }=…; wenn keiner nötig ist, lass `api_key_env` aus `[providers.{ $provider }]` weg oder setze es auf ""
+provider-needs-key-demo-hint = export { $name }=…, oder probiere `posse demo`, das keinen braucht
+key-file-hint = `api_key_file` in `[providers.{ $provider }]` nennt eine Datei, die nur den Schlüssel enthält
+provider-without-wire = `providers.{ $provider }` braucht ein `wire`
+provider-without-wire-hint = eines von anthropic, openai, openai-compatible, openai-responses, gemini
+model-ambiguous = mehrere eingerichtete Anbieter bedienen `{ $model }`
+model-ambiguous-hint = schreib, welcher gemeint ist: { $choices }
+provider-unknown = kein Anbieter heißt `{ $provider }`
+key-file-unreadable = der Schlüssel von `{ $provider }`: { $path } ist nicht lesbar
+key-file-empty = der Schlüssel von `{ $provider }`: { $path } ist leer
+did-you-mean = meintest du `{ $name }`?
+providers-there-are = es gibt: { $names }; andere gehören in `[providers.{ $provider }]` deiner Konfiguration

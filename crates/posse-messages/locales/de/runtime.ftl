@@ -19,8 +19,6 @@ delegation-too-deep-hint = erledige die Aufgabe selbst
 no-worktrees = hier können keine Arbeitsbäume angelegt werden
 no-worktrees-hint = delegiere ohne `isolation: worktree`
 nobody-delegates = unter diesem Namen delegiert niemand in dieser Sitzung
-price-unknown = der Preis von `{ $unpriced }` ist nicht bekannt, daher kann keine Kostengrenze eingehalten werden
-price-unknown-hint = trage den Preis in die Konfiguration ein oder nimm ein anderes Modell
 task-too-large = die Aufgabe hat etwa { $size } Token, erlaubt sind { $task_tokens_max }
 task-too-large-hint = schreibe die Einzelheiten in shared_context und nenne den Schlüssel in der Aufgabe
 agent-exists = einen Agenten `{ $name }` gibt es schon
@@ -55,3 +53,5 @@ nested-prompt-too-large = der System-Prompt hat etwa { $size } Token, erlaubt si
 nested-without-outcome = `{ $id }` hat kein Ergebnis
 
 tasks-write-nothing = Aufgaben, die von hier übertragen werden, dürfen nicht schreiben
+model-price-unknown = der Preis von `{ $model }` ist nicht bekannt, daher kann keine Kostengrenze eingehalten werden
+model-price-unknown-hint = trage `[prices."{ $model }"]` mit `input` und `output` in USD je Million Token in deine Konfiguration ein

@@ -1,4 +1,4 @@
-# What `posse-cli` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+# Messages of `posse-cli`.
 
 ## language.rs
 
@@ -55,6 +55,9 @@ denied-by-configuration = { $tool }: denied by your configuration
 only-with-allow = { $tool }: only with --allow { $tool }
 changes-nothing = changes nothing
 writes-only = writes only { $paths }
+connects-only = connects only to { $network }
+reads-only = reads only { $paths }
+asks-before-change = asks before every change
 error-label = error: { $problem }
 no-tools = no tools
 hidden-from-models = models do not see it; a person can name it with --agent
@@ -114,6 +117,16 @@ doctor-no-configuration = none; `posse init` writes one, yours would be { $user 
 doctor-no-keys = none seen in the environment
 doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
 doctor-unprotected = {" "}· not protected: { $names } (`sandbox.unprotected`)
+temperature-range = a number from 0 to 2
+private-address-invalid = `{ $raw }` is no address such as `127.0.0.1:8080`
+doctor-approvals-default = calls that agent files ask about
+doctor-approvals-unattended = refused here; at a terminal you are asked
+doctor-approvals-listed = calls in `approvals.allow` run without asking, all others are refused
+doctor-approvals-deny = refused without asking
+doctor-approvals-ask = you are asked; { $default } after { $seconds } s without an answer
+doctor-sandbox-network = network: { $network }
+doctor-sandbox-hint = or set `tier = "off"` under `[sandbox]` in the user's configuration
+doctor-sandbox-off = (`sandbox.tier` is `off`)
 sandbox-top-ignored = `sandbox.top = "open"` has no effect at tier t1: commands make nothing new at the top of the workspace; tier t2 (`bwrap`) or `--isolation worktree` allow it
 doctor-only-with-allow = only with --allow: { $names }
 doctor-delegation =
@@ -177,8 +190,6 @@ task-empty-hint = say what to do: posse run "Why is the login test flaky?"
 task-unreadable = the task cannot be read from standard input
 task-input-too-large = the task on standard input is larger than 1 MiB
 task-input-too-large-hint = put the details into a file in the workspace and name it in the task
-model-price-unknown = the price of `{ $model }` is not known, so a cost limit cannot be kept
-model-price-unknown-hint = add `[prices."{ $model }"]` with `input` and `output` in USD per million tokens to your configuration
 task-detached = continues in the background: posse tasks watch { $task } follows it, posse tasks cancel { $task } ends it
 
 ## commands/sessions.rs
@@ -215,10 +226,15 @@ record-resumed = resumed (epoch { $epoch })
 ## commands/tasks/cancel.rs
 
 cancel-had-ended = it had ended before
-nobody-was-driving = nobody was driving it
 cancel-not-yet = process { $process } was told and has not ended it yet
 cancel-too-late = it ended before it could be cancelled
-orchestrator-was-cancelled = its orchestrator was cancelled
+
+## commands/tasks/message.rs
+
+message-empty = the message is empty
+message-queued = the task reads it before its next turn
+message-missed = the task had ended before
+question-none = `{ $task }` asks nothing
 
 ## commands/tasks/watch.rs
 
@@ -227,8 +243,6 @@ changes-kept-apart = the changes of { $task } are kept apart: posse tasks diff {
 
 ## commands/tasks/apart.rs
 
-worktree-not-worked-on = a worktree could not be worked on
-worktree-gone = the worktree of `{ $task }` is gone
 worktree-used-up = the worktree of `{ $task }` is gone: it was applied or discarded
 worktree-used-up-hint = start a new task
 patch-not-yet = there is no patch of `{ $task }` yet ({ $path })
@@ -275,8 +289,6 @@ worker-stopped = stopped; what was under way goes on with the next worker
 worker-idle = nothing to go on with: no task is interrupted or waits for a worker
 worker-not-started = no background worker could be started
 driver-crashed = a task crashed its driver
-was-to-be-cancelled = it was to be cancelled
-orchestrator-had-ended = its orchestrator had ended
 not-taken-up = not taken up
 
 ## commands/leases.rs
@@ -300,27 +312,6 @@ file-unreadable = { $path } cannot be read
 file-unreadable-hint = check the path and its permissions
 file-too-large = { $path } is larger than 1 MiB
 not-a-price = { $path }: `prices."{ $model }"`: { $wrong } is not a price
-
-## models.rs
-
-ollama-hint = OLLAMA_HOST is set: name one of its models, such as `--model ollama:qwen3`
-no-model-hint = set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a model with `--model provider:name` (`--model ollama:qwen3` needs no key). `posse demo` needs neither key nor network
-no-model = no model is configured
-provider-without-url = `providers.{ $provider }` needs a `base_url`
-provider-without-url-hint = where its API begins, such as "https://llm.example/v1"
-key-from-file = the file { $path }
-key-from-variable = the variable { $name }
-variable-not-set = { $name } is not set
-provider-needs-key = `{ $provider }` needs a key and { $name } is not set
-provider-needs-key-hint = export { $name }=…; if it wants none, leave `api_key_env` out of `[providers.{ $provider }]` or make it ""
-provider-needs-key-demo-hint = export { $name }=…, or try `posse demo`, which needs none
-key-file-hint = `api_key_file` in `[providers.{ $provider }]` names a file that holds the key alone
-prices-unreadable = `prices` cannot be read
-provider-without-wire = `providers.{ $provider }` needs a `wire`
-provider-without-wire-hint = one of anthropic, openai, openai-compatible, openai-responses, gemini
-model-ambiguous = several configured providers serve `{ $model }`
-model-ambiguous-hint = write which one: { $choices }
-provider-unknown = no provider is called `{ $provider }`
 
 ## render/live.rs
 
@@ -353,23 +344,6 @@ directory-unreadable = the current directory cannot be read
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = there is no place to keep tasks: HOME is not set
 no-place-for-tasks-hint = set HOME, or name a directory with --state
-
-## setup.rs
-
-sandbox-write-opens = `sandbox.write`: `{ $path }` would open `{ $secret }` to commands
-sandbox-write-opens-hint = name what lies beside it instead
-sandbox-unprotected-unknown = `sandbox.unprotected`: `{ $name }` is not a protected name
-sandbox-unprotected-unknown-hint = docs/protected.md lists the protected names; write one exactly as it is there
-
-## telemetry.rs
-
-payloads-without-log = warning: --debug-payloads does nothing without --log
-no-grpc = warning: no traces are sent: gRPC is asked for, and Posse speaks OTLP over HTTP with JSON
-log-level-hint = it is `level` under `[log]` in your configuration, or POSSE_LOG
-log-not-opened = warning: the log { $path } cannot be opened: { $why }
-log-not-written = warning: the log { $path } cannot be written: { $why }
-otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS cannot be read
-otlp-headers-invalid-hint = it looks like `authorization=Bearer%20KEY,x-team=a`
 
 ## terminal.rs
 
@@ -516,10 +490,6 @@ record-schema-unmet = the answer does not satisfy its schema
 stopped-after = { $reason } after { $seconds }s
 continue-with = continue: posse tasks resume { $id }{ $more }      full text: posse tasks show { $id }
 resumes-with = it also continues what was stopped with it: { $tasks }
-key-file-unreadable = the key of `{ $provider }`: { $path } cannot be read
-key-file-empty = the key of `{ $provider }`: { $path } is empty
-did-you-mean = did you mean `{ $name }`?
-providers-there-are = there are: { $names }; others go into `[providers.{ $provider }]` of your configuration
 effort-invalid = must be low, medium, high or max
 dollars-invalid = an amount in US dollars is above zero, such as 0.50
 many-trees =
@@ -548,9 +518,6 @@ stdin-cut = { $size } on standard input: the beginning and the end of it, { $sho
 stdin-endless = standard input goes on after { $size }: the beginning and the end of that, { $shown }, go with the task
 stdin-silent = standard input is a pipe on which nothing came within 1 s: the task begins without it. To wait for it, end the command with `-`: posse run "What failed?" -
 stdin-unreadable = standard input cannot be read
-material = Standard input that came with the task:
-material-cut = Standard input that came with the task: the beginning and the end of { $bytes } bytes:
-material-endless = Standard input that came with the task: the beginning and the end of its first { $bytes } bytes; the rest was not read:
 session-none-of-project = no session of this project
 session-none-of-project-hint = `posse sessions list` shows those of other projects, and `--session ID` names one
 span-invalid = a span is a whole number with a unit: 45m, 12h, 30d or 8w
@@ -589,71 +556,14 @@ usage-value-missing = `{ $argument }` needs a value
 usage-value-unknown = `{ $value }` is no value of `{ $argument }`
 usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
 
-## commands/review/git.rs
-
-review-no-repository = { $place } is not in a git repository
-review-no-repository-hint = `posse review` looks at the changes of a git work tree: start it in one
-git-odd-answer = its answer cannot be understood
-git-no-temporary = there is no place for a temporary directory
-review-base-unknown = `{ $base }` is no commit of this repository
-review-base-unknown-hint = name a branch, a tag or a commit, such as `--base main`
-review-commit-unknown-hint = name a commit, such as `--commit HEAD~1`
-review-path-unknown = `{ $path }` is not there, and git knows nothing of that name
-review-path-unknown-hint = paths count from the current directory
-review-no-commit = there is no commit yet to compare with
-review-no-commit-hint = leave out `--base`
-review-no-common-commit = `{ $base }` and HEAD have no commit in common
-review-no-common-commit-hint = in a shallow clone, fetch more of the history first
-git-missing = git is not installed, or not on the PATH
-git-missing-hint = `posse review` needs git 2.31 or newer
-git-not-started = it cannot be started
-git-unreadable = it cannot be read
-git-too-slow = it took more than { $seconds } s
-git-failed = `git { $what }` failed: { $why }
-
 ## commands/review/report.rs
 
-review-suggestion = Suggestion:
-review-files =
-    { $n ->
-        [one] { $n } file
-       *[other] { $n } files
-    }
 review-nothing = no changes: nothing to review
 review-nothing-within = no changes in what was named: nothing to review
 review-nothing-since = no changes since `{ $base }`: nothing to review
 review-nothing-since-within = no changes since `{ $base }` in what was named: nothing to review
 review-nothing-staged = nothing is staged: nothing to review
 review-nothing-commit = the commit `{ $commit }` changes nothing: nothing to review
-review-of-partial = Partial review of { $files }
-review-stopped-early = the review stopped early ({ $reason }); this is what it had found
-review-dropped = finding { $number } of the answer was dropped, { $why }: { $excerpt }
-review-dropped-form = because it is no object
-review-dropped-severity = because its severity cannot be read
-review-dropped-file = because it names no file
-review-dropped-text = because it has neither a title nor an explanation
-review-uncounted =
-    { $n ->
-        [one] { $n } finding as grave as `{ $severity }` names no existing file or line and does not count; `--fail-on-unplaced` counts it
-       *[other] { $n } findings as grave as `{ $severity }` name no existing file or line and do not count; `--fail-on-unplaced` counts them
-    }
-review-unseen =
-    { $lines ->
-        [one] not seen: { $lines } line of the diff, in { $files }
-       *[other] not seen: { $lines } lines of the diff, in { $files }
-    }
-review-place-outside = not a line of the diff
-review-place-missing = there is no such file or line
-review-gate-closed =
-    { $n ->
-        [one] fails `--fail-on { $severity }` with { $n } finding
-       *[other] fails `--fail-on { $severity }` with { $n } findings
-    }
-review-unfinished = The review was not finished
-review-of = Review of { $files }
-review-no-findings = no findings
-review-cut = the diff is too large to be given whole; cut: { $names }. Review less at once: posse review PATH…
-review-cut-more = the diff is too large to be given whole; cut: { $names } and { $more } more. Review less at once: posse review PATH…
 
 ## commands/context.rs
 
@@ -683,11 +593,6 @@ mcp-key-declined = no key was stored; put it into { $file } and name that as `ap
 mcp-key-stored = the key is now in { $file }, readable for you alone, and { $config } names it: most hosts keep the environment from the servers they start
 mcp-key-by-hand = most hosts keep the environment from the servers they start: put the key into { $file } and set `api_key_file` under `[providers.{ $provider }]` in your configuration
 mcp-install-there = { $file } names `posse` already; nothing was changed
-mcp-install-unreadable = { $file } cannot be read as what { $host } takes, so it was not changed
-mcp-install-unreadable-hint = `posse mcp install` without --write prints what to add
-mcp-install-nowhere = there is no home directory to write to
-mcp-doctor-silent = the server did not answer { $method } within { $seconds } seconds
-mcp-doctor-not-started = the server could not be started
 mcp-doctor-answers = answers { $method } in { $millis } ms
 mcp-doctor-tools = tools: { $names } (about { $tokens } tokens)
 mcp-doctor-agents = agents: { $names }
@@ -702,12 +607,6 @@ changes-more = and { $n } more
 change-new = new
 change-deleted = deleted
 plain-changed = changed: { $files }
-gap-command = changed by a command; what it was before is not kept
-gap-command-before = changed by a command first; the diff begins after that
-gap-too-large = what it was before is not kept: it is larger than 1 MiB
-gap-task-limit = what it was before is not kept: the task reached its limit of 16 MiB
-gap-protected = what it was before is not kept: its name is protected
-gap-secret = what it was before is not kept: it holds a key
-gap-damaged = what it was before cannot be read
-gap-in-doubt = in doubt: the process ended while it was changed
-gap-after-unknown = the content that the task left is not there any more
+task-waits-for-approval = { $task } is waiting for approval: posse approvals show { $approval }
+plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
+approval-waits = waiting for approval { $approval }: { $call }

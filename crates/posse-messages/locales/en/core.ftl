@@ -1,4 +1,4 @@
-# What `posse-core` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+# Messages of `posse-core`.
 
 ## board.rs
 
@@ -20,15 +20,6 @@ tasks-running-limit =
        *[other] { $running } tasks are already running, which is the most (`[session] max_running`)
     }
 tasks-running-limit-hint = collect a finished task or wait for one, or spawn with `queue: true`
-
-## budget.rs
-
-overrun-cost = ${ $spent } spent of ${ $limit }
-overrun-tokens = { $spent } { $kind } spent of { $limit }
-shortfall-cost = the next call needs up to ${ $wanted }, ${ $left } is left
-shortfall-tokens = the next call needs up to { $wanted } { $kind }, { $left } are left
-reservation-cost = its budget of up to ${ $wanted } cannot be reserved: ${ $left } is left
-reservation-tokens = its budget of up to { $wanted } { $kind } cannot be reserved: { $left } are left
 
 ## context.rs
 
@@ -69,19 +60,6 @@ versions-too-few = `versions` is at least 1
 ttl-out-of-range = `ttl_s` is between 1 and { $ttl_s_max } seconds
 ttl-out-of-range-hint = leave it out for a value that stays
 
-## grant.rs
-
-refused-command = { $why } (this is about `{ $command }`)
-refused-read-only = this task may only look: `{ $tool }` could change something
-delegation-too-deep = Max sub-agent depth ({ $depth_max }) reached. Cannot spawn further sub-agents.
-refused-not-granted = the tool `{ $tool }` is not granted to this task; granted: { $allowed }
-refused-other-calls = `{ $tool }` is allowed to this task only for: { $allowed }
-refused-denied = this task must not call `{ $pattern }`
-refused-by-rule = a rule of this agent denies `{ $pattern }`
-refused-write-path = this task may write only here: { $places }
-refused-command-writes = this task may write only here: { $places }, and a command is not held to that
-refused-in-doubt = { $why } ({ $doubt })
-
 ## id.rs
 
 agent-name-invalid = `{ $name }` is not an agent name
@@ -98,9 +76,6 @@ approval-task-ended = its task has ended
 approval-not-allowing = `{ $id }` does not allow the call: it is { $state }
 approval-mismatch = `{ $id }` is about another call than this one
 approval-mismatch-hint = `posse approvals show` shows what it is about, with its hash
-approval-mode-denies = nobody is asked here (`approvals.mode` is `deny`)
-approval-not-listed = nobody is asked here, and it is not among `approvals.allow`
-approval-unattended = nobody can be asked here
 approval-wants = { $agent } wants to call `{ $tool }`: { $why }
 approval-about = task { $way } · call { $key } · approval { $id }
 approval-bytes = { $bytes } bytes · sha256 { $hash }
@@ -125,20 +100,6 @@ lease-conflict = Cannot acquire file locks. Conflicts: { $places }
 lease-conflict-hint = { $holders }; wait until it has ended, or choose other paths
 lease-holder = `{ $task }` holds { $paths }
 lease-after-end = `{ $task }` has ended, so it can hold no write lease
-write-driven-elsewhere = another process drives this task now (epoch { $current }, this was { $epoch }); nothing was written
-write-lease-lost = the lease on this task's write paths was lost meanwhile; nothing was written. Read the file again, then repeat the change on its present content
-write-outside-paths = `{ $path }` is not in this task's write paths: { $paths }; nothing was written
-write-leased = `{ $path }` is leased to another task: { $holder }; nothing was written. Wait until that task has ended, or leave the file to it
-
-## message.rs
-
-arguments-not-object = arguments must be a JSON object, found { $found }
-arguments-key-twice = the key `{ $repeated }` appears twice
-
-## output.rs
-
-answer-not-json = the answer is not JSON: { $why }
-answer-many-json = the answer has { $count } JSON values; exactly one is wanted
 
 ## pattern.rs
 
@@ -151,126 +112,18 @@ pattern-not-closed = the parenthesis is not closed
 pattern-name-invalid = a name has letters, digits, `_`, `-`, `.`, `/` and `*`
 pattern-no-name = there is no name in the parentheses
 
-## run.rs
-
-budget-spent-report = The budget does not allow another step ({ $shortfall }).
-tools-withdrawn-note = not allowed any more: { $names }
-tools-withdrawn = You are not allowed to use these tools any more: { $names }.
-announced-call-missing = the model announced a tool call and made none; asking again
-answer-empty-nudge = Your last message had no text. Give your answer to the task now.
-only-mistakes = { $mistakes } turns in a row had only wrong tool calls
-turns-limit-report = This is the last of your { $turns_max } turns.
-tool-calls-max = { $tool_calls_max ->
-        [one] the limit is 1 tool call
-       *[other] the limit is { $tool_calls_max } tool calls
-    }
-tool-calls-limit-report = The limit of { $tool_calls_max } tool calls is reached.
-report-now = { $why } You cannot call tools any more. Report now: what you found and did, and what is still open.
-report-now-json = { $why } You cannot call tools any more. Answer now with what you have: only JSON that satisfies the schema, without a fence and without any other text.
-not-run-stopped = not run: the task was stopped
-stop-reason-unknown = unknown stop reason `{ $raw }`
-paused-too-often = paused too often
-announced-call-missing-twice = a tool call was announced twice and not made
-answer-cut-off = the answer was still cut off after { $continuations ->
-        [one] 1 continuation
-       *[other] { $continuations } continuations
-    }
-
-continue-answer = Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.
-go-on = You may go on with the task from where you stopped.
-seconds = { $n } s
-
-## run/context.rs
-
-context-full-report = The conversation fills the model's context window.
-window-full = the conversation fills the model's context window
-context-refused = the provider refused the conversation's length
-result-left-out = [left out to save context: { $bytes } bytes from `{ $tool }`. The full text is kept as result { $key } of this task; make the call again if you need it]
-
-## run/cycle.rs
-
-cycle-stopped =
-    { $period ->
-        [1] the same calls were made { $times } times with the same results
-       *[other] the same { $period } turns of calls were made { $times } times with the same results
-    }
-cycle-warning =
-    { $period ->
-        [1] note: the same calls were made { $times } times with the same results. Try something else or give your answer; at { $stop_at } times the task is ended
-       *[other] note: the same { $period } turns of calls were made { $times } times with the same results. Try something else or give your answer; at { $stop_at } times the task is ended
-    }
-
-## run/judge.rs
-
-json-taken-out = the JSON of the answer stood { $wrapping }, and was taken out
-answer-normalized =
-    { $count ->
-        [one] { $count } value of the answer was rewritten to satisfy the output schema: { $places }
-       *[other] { $count } values of the answer were rewritten to satisfy the output schema: { $places }
-    }
-verified-without-tools = nothing was done with tools; the commands that verify the result passed without
-result-not-verified = the result was not verified: the task ended before that
-answer-not-schema = the answer does not satisfy the output schema
-repair = Your answer is not what was asked for: it has to be JSON that satisfies the schema. What is wrong:
-repair-schema = The schema: { $schema }
-repair-reply = Reply with only the corrected JSON, without a fence and without any other text.
-correct = You said that the task is done, so the result was checked in the workspace. This failed:
-correct-reply = Correct what is wrong, then give your whole answer again. The check is made once more.
-
-## run/plan.rs
-
-tool-unknown = there is no tool `{ $name }`; you have: { $known }
-refused = refused: { $why }
-arguments-unusable = the arguments are not usable, nothing was run: { $why }
-calls-per-turn-limit = not run: at most { $most } calls per turn
-tool-calls-limit = not run: the limit of { $most } tool calls is reached
-arguments-truncated = truncated: your output limit cut this call off inside its arguments, nothing was run. Make the call again with shorter arguments, or split the work into several calls
-
 ## run/replay.rs
 
 journal-two-starts = a journal has two starts
 
 ## verify.rs
 
-exit-code = exit code { $code }
-not-run = not run: { $why }
 verify-too-many = there are { $count } commands to verify with, at most { $commands_max } are run
 verify-too-many-hint = put them into a script
 verify-command-invalid = `{ $shown }` is no command to verify with: it is empty, has a NUL, or is too long
 verify-command-invalid-hint = a command has 1 to { $command_bytes_max } bytes
 verify-not-allowed = the result cannot be verified with `{ $shown }`: { $why }
 verify-not-allowed-hint = commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), or leave `verify` out
-
-## text.rs
-
-bytes-left-out = [{ $left_out } of { $bytes } bytes left out here]
-
-## run.rs
-
-some-calls = some calls
-rights-withdrawn = You have fewer rights than before. Not allowed any more: { $names }.
-
-## grant.rs
-
-refused-must-not-ask = `{ $tool }` could change something, and this task must not ask for that
-refused-no-network = this task has no network
-refused-command-network = this task may reach only: { $network }, and a command is not held to that
-refused-tool-network = this task may reach only: { $network }, and `{ $tool }` is not held to that
-refused-no-address = there is no address
-refused-address = this task may reach only: { $network }, not { $address }
-asks-may-change = `{ $tool }` could change something, which needs a person's yes
-refused-and-must-not-ask = { $why }, and this task must not ask
-
-## grant/rights.rs
-
-asks-pattern = `{ $pattern }` needs a person's yes
-agent-exposed = it can look at what is private (`{ $looks }`), reads what strangers wrote, and can send it away (`{ $reaches }`): a text it reads could make it do so; give one of these to another agent
-refused-not-asked = { $why }, and nobody was asked about this place; name it itself
-refused-read-path = this task may read only here: { $places }
-refused-command-reads = this task may read only here: { $places }, and a command is not held to that
-
-## run/plan.rs
-
 
 ## grant/network.rs
 
@@ -296,29 +149,10 @@ keys-empty-hint = name at least one key to wait for
 known-version-stray = `known_versions` has `{ $key }`, which is not among `keys`
 wait-out-of-range = `timeout_s` is between 1 and { $wait_s_max }
 
-## arguments.rs
+## outcome.rs
 
-action-missing = action: it is missing
-action-unknown = action: there is no { $found }
-actions-there-are = there are: { $names }
-action-takes-no-field = `{ $action }` does not take `{ $name }`
-action-takes = `{ $action }` takes: { $fields }
-action-takes-nothing = `{ $action }` takes no fields
-action-needs-field = `{ $action }` needs `{ $name }`
-arguments-not-json = arguments: they are not valid JSON
-field-near = did you mean `{ $name }`?
-field-misfit = { $name }: expected { $expected }, found { $found }
-field-empty = { $name }: it is empty
-expected-text = a string
-expected-texts = a list of strings
-expected-truth = true or false
-expected-integer = an integer from { $least } to { $most }
-expected-integer-from = an integer of { $least } or more
-expected-integers = an object of integers
-expected-positive = a number above 0
-expected-object = an object
-expected-arguments = an object
-expected-choice = one of { $choices }
-found-list = a list
-found-object = an object
-found-text = a long string
+run-incomplete = the run did not complete: { $why }
+
+## grant.rs
+
+agent-exposed = it can read private data (`{ $looks }`), reads untrusted text, and can send data out (`{ $reaches }`): an injected instruction could leak data; give one of these to another agent

@@ -1,4 +1,4 @@
-# What `posse-store` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+# Messages of `posse-store`.
 
 ## fault.rs
 

@@ -1,4 +1,4 @@
-# What `posse-telemetry` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+# Messages of `posse-telemetry`.
 
 ## log/json_lines.rs
 
@@ -16,3 +16,10 @@ spans-rejected = the collector rejected { $rejected } of them
 
 otlp-endpoint-invalid = the OTLP endpoint cannot be used: { $why }
 otlp-endpoint-invalid-hint = an endpoint looks like `http://localhost:4318`
+payloads-without-log = warning: --debug-payloads does nothing without --log
+no-grpc = warning: no traces are sent: gRPC is asked for, and Posse speaks OTLP over HTTP with JSON
+log-level-hint = it is `level` under `[log]` in your configuration, or POSSE_LOG
+log-not-opened = warning: the log { $path } cannot be opened: { $why }
+log-not-written = warning: the log { $path } cannot be written: { $why }
+otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS cannot be read
+otlp-headers-invalid-hint = it looks like `authorization=Bearer%20KEY,x-team=a`

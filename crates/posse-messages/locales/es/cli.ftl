@@ -93,6 +93,9 @@ denied-by-configuration = { $tool }: denegada por tu configuración
 only-with-allow = { $tool }: solo con --allow { $tool }
 changes-nothing = no cambia nada
 writes-only = solo escribe en { $paths }
+connects-only = solo se conecta a { $network }
+reads-only = solo lee { $paths }
+asks-before-change = pregunta antes de cada cambio
 error-label = error: { $problem }
 no-tools = sin herramientas
 hidden-from-models = los modelos no lo ven; una persona puede nombrarlo con --agent
@@ -137,6 +140,16 @@ doctor-no-configuration = ninguna; `posse init` escribe una, la tuya sería { $u
 doctor-no-keys = ninguna en el entorno
 doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
 doctor-unprotected = {" "}· sin protección: { $names } (`sandbox.unprotected`)
+temperature-range = un número de 0 a 2
+private-address-invalid = `{ $raw }` no es una dirección como `127.0.0.1:8080`
+doctor-approvals-default = llamadas por las que preguntan los archivos de agentes
+doctor-approvals-unattended = rechazadas aquí; en un terminal se te pregunta
+doctor-approvals-listed = las llamadas de `approvals.allow` se ejecutan sin preguntar, las demás se rechazan
+doctor-approvals-deny = rechazadas sin preguntar
+doctor-approvals-ask = se te pregunta; { $default } tras { $seconds } s sin respuesta
+doctor-sandbox-network = red: { $network }
+doctor-sandbox-hint = o pon `tier = "off"` en `[sandbox]` de la configuración del usuario
+doctor-sandbox-off = (`sandbox.tier` es `off`)
 sandbox-top-ignored = `sandbox.top = "open"` no tiene efecto en el nivel t1: los comandos no crean nada en lo más alto del espacio de trabajo; el nivel t2 (`bwrap`) o `--isolation worktree` lo permiten
 doctor-only-with-allow = solo con --allow: { $names }
 doctor-delegation =
@@ -185,8 +198,6 @@ task-empty-hint = di qué hay que hacer: posse run "¿Por qué es inestable la p
 task-unreadable = no se puede leer la tarea de la entrada estándar
 task-input-too-large = la tarea de la entrada estándar supera 1 MiB
 task-input-too-large-hint = pon los detalles en un archivo del espacio de trabajo y nómbralo en la tarea
-model-price-unknown = no se conoce el precio de `{ $model }`, así que no se puede respetar un límite de coste
-model-price-unknown-hint = añade `[prices."{ $model }"]` con `input` y `output` en USD por millón de tokens a tu configuración
 task-detached = continúa en segundo plano: posse tasks watch { $task } la sigue, posse tasks cancel { $task } la termina
 session-deleted-told = el contexto compartido de { $session } está eliminado; sus tareas y diarios permanecen
 session-archived-told = { $session } está archivada: su contexto compartido se puede leer, pero no cambiar
@@ -216,10 +227,12 @@ record-resumed = reanudada (época { $epoch })
 cancel-had-ended = ya había terminado
 cancel-not-yet = se avisó al proceso { $process } y aún no la ha terminado
 cancel-too-late = terminó antes de poder cancelarla
+message-empty = el mensaje está vacío
+message-queued = la tarea lo lee antes de su próximo turno
+message-missed = la tarea ya había terminado
+question-none = `{ $task }` no pregunta nada
 nobody-drives = nadie conduce `{ $id }` ahora; continúa con: posse tasks resume { $id }
 changes-kept-apart = los cambios de { $task } se guardan aparte: posse tasks diff { $task } los muestra, posse tasks apply { $task } los incorpora
-worktree-not-worked-on = no se pudo trabajar en un árbol de trabajo
-worktree-gone = el árbol de trabajo de `{ $task }` ya no existe
 worktree-used-up = el árbol de trabajo de `{ $task }` ya no existe: se aplicó o se descartó
 worktree-used-up-hint = inicia una tarea nueva
 patch-not-yet = aún no hay parche de `{ $task }` ({ $path })
@@ -277,21 +290,6 @@ file-unreadable = no se puede leer { $path }
 file-unreadable-hint = comprueba la ruta y sus permisos
 file-too-large = { $path } supera 1 MiB
 not-a-price = { $path }: `prices."{ $model }"`: { $wrong } no es un precio
-ollama-hint = OLLAMA_HOST está definida: nombra uno de sus modelos, por ejemplo `--model ollama:qwen3`
-no-model-hint = define ANTHROPIC_API_KEY, OPENAI_API_KEY o GEMINI_API_KEY, o nombra un modelo con `--model provider:name` (`--model ollama:qwen3` no necesita clave). `posse demo` no necesita ni clave ni red
-no-model = no hay ningún modelo configurado
-provider-without-url = `providers.{ $provider }` necesita una `base_url`
-provider-without-url-hint = donde empieza su API, por ejemplo "https://llm.example/v1"
-provider-needs-key = `{ $provider }` necesita una clave y { $name } no está definida
-provider-needs-key-hint = export { $name }=…; si no quiere ninguna, omite `api_key_env` en `[providers.{ $provider }]` o ponlo a ""
-provider-needs-key-demo-hint = export { $name }=…, o prueba `posse demo`, que no necesita ninguna
-key-file-hint = `api_key_file` en `[providers.{ $provider }]` nombra un archivo que contiene solo la clave
-prices-unreadable = no se puede leer `prices`
-provider-without-wire = `providers.{ $provider }` necesita un `wire`
-provider-without-wire-hint = uno de anthropic, openai, openai-compatible, openai-responses, gemini
-model-ambiguous = varios proveedores configurados ofrecen `{ $model }`
-model-ambiguous-hint = escribe cuál: { $choices }
-provider-unknown = ningún proveedor se llama `{ $provider }`
 asking-for = pide { $name }
 live-retry = modelo: { $why }, próximo intento en { $seconds }s
 waiting-for-model = esperando al modelo
@@ -315,17 +313,6 @@ directory-unreadable = no se puede leer el directorio actual
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = no hay lugar donde guardar tareas: HOME no está definida
 no-place-for-tasks-hint = define HOME o indica un directorio con --state
-sandbox-write-opens = `sandbox.write`: `{ $path }` abriría `{ $secret }` a los comandos
-sandbox-write-opens-hint = nombra en su lugar lo que hay al lado
-sandbox-unprotected-unknown = `sandbox.unprotected`: `{ $name }` no es un nombre protegido
-sandbox-unprotected-unknown-hint = docs/protected.md enumera los nombres protegidos; escribe uno exactamente como está allí
-payloads-without-log = aviso: --debug-payloads no hace nada sin --log
-no-grpc = aviso: no se envían trazas: se pide gRPC y Posse habla OTLP sobre HTTP con JSON
-log-level-hint = es `level` en `[log]` de tu configuración, o POSSE_LOG
-log-not-opened = aviso: no se puede abrir el registro { $path }: { $why }
-log-not-written = aviso: no se puede escribir el registro { $path }: { $why }
-otlp-headers-invalid = no se puede leer OTEL_EXPORTER_OTLP_HEADERS
-otlp-headers-invalid-hint = tiene la forma `authorization=Bearer%20KEY,x-team=a`
 stdout-failed = error: no se puede escribir en la salida estándar: { $why }
 answer-not-written = la respuesta no se puede escribir en la salida estándar: { $why }
 error-because = porque: { $cause }
@@ -404,10 +391,6 @@ record-schema-unmet = la respuesta no cumple su esquema
 stopped-after = { $reason } tras { $seconds }s
 continue-with = continuar: posse tasks resume { $id }{ $more }      texto completo: posse tasks show { $id }
 resumes-with = también continúa lo que se detuvo con ella: { $tasks }
-key-file-unreadable = la clave de `{ $provider }`: no se puede leer { $path }
-key-file-empty = la clave de `{ $provider }`: { $path } está vacío
-did-you-mean = ¿quisiste decir `{ $name }`?
-providers-there-are = hay: { $names }; otros van en `[providers.{ $provider }]` de tu configuración
 effort-invalid = debe ser low, medium, high o max
 dollars-invalid = una cantidad en dólares estadounidenses es mayor que cero, por ejemplo 0.50
 many-trees =
@@ -470,61 +453,12 @@ usage-conflict = `{ $argument }` no se puede usar junto con `{ $other }`
 usage-value-missing = `{ $argument }` necesita un valor
 usage-value-unknown = `{ $value }` no es un valor de `{ $argument }`
 usage-value-wrong = `{ $value }` no es un valor de `{ $argument }`: { $why }
-review-no-repository = { $place } no está en un repositorio git
-review-no-repository-hint = `posse review` mira los cambios de un árbol de trabajo git: inícialo en uno
-git-odd-answer = no se entiende su respuesta
-git-no-temporary = no hay lugar para un directorio temporal
-review-base-unknown = `{ $base }` no es un commit de este repositorio
-review-base-unknown-hint = nombra una rama, una etiqueta o un commit, por ejemplo `--base main`
-review-commit-unknown-hint = indique un commit, por ejemplo `--commit HEAD~1`
-review-path-unknown = `{ $path }` no existe, y git no conoce nada con ese nombre
-review-path-unknown-hint = las rutas cuentan desde el directorio actual
-review-no-commit = aún no hay ningún commit con el que comparar
-review-no-commit-hint = omite `--base`
-review-no-common-commit = `{ $base }` y HEAD no tienen ningún commit en común
-review-no-common-commit-hint = en un clon superficial, trae antes más historial
-git-missing = git no está instalado o no está en el PATH
-git-missing-hint = `posse review` necesita git 2.31 o posterior
-git-not-started = no se puede iniciar
-git-unreadable = no se puede leer
-git-too-slow = tardó más de { $seconds } s
-git-failed = `git { $what }` falló: { $why }
-review-suggestion = Sugerencia:
 review-nothing = sin cambios: nada que revisar
 review-nothing-within = sin cambios en lo indicado: nada que revisar
 review-nothing-since = sin cambios desde `{ $base }`: nada que revisar
 review-nothing-since-within = sin cambios desde `{ $base }` en lo indicado: nada que revisar
 review-nothing-staged = no hay nada preparado: nada que revisar
 review-nothing-commit = el commit `{ $commit }` no cambia nada: nada que revisar
-review-of-partial = Revisión parcial de { $files }
-review-stopped-early = la revisión terminó antes de tiempo ({ $reason }); esto es lo que había encontrado
-review-dropped = se descartó el hallazgo { $number } de la respuesta, { $why }: { $excerpt }
-review-dropped-form = porque no es un objeto
-review-dropped-severity = porque su gravedad no se puede leer
-review-dropped-file = porque no nombra ningún archivo
-review-dropped-text = porque no tiene título ni explicación
-review-uncounted =
-    { $n ->
-        [one] { $n } hallazgo de gravedad `{ $severity }` o mayor no nombra un archivo o una línea existentes y no cuenta; `--fail-on-unplaced` lo cuenta
-       *[other] { $n } hallazgos de gravedad `{ $severity }` o mayor no nombran un archivo o una línea existentes y no cuentan; `--fail-on-unplaced` los cuenta
-    }
-review-unseen =
-    { $lines ->
-        [one] sin ver: { $lines } línea del diff, en { $files }
-       *[other] sin ver: { $lines } líneas del diff, en { $files }
-    }
-review-place-outside = no es una línea del diff
-review-place-missing = no existe tal archivo o línea
-review-gate-closed =
-    { $n ->
-        [one] no supera `--fail-on { $severity }` por { $n } hallazgo
-       *[other] no supera `--fail-on { $severity }` por { $n } hallazgos
-    }
-review-unfinished = La revisión no se terminó
-review-of = Revisión de { $files }
-review-no-findings = sin hallazgos
-review-cut = el diff es demasiado grande para darlo entero; recortado: { $names }. Revisa menos a la vez: posse review PATH…
-review-cut-more = el diff es demasiado grande para darlo entero; recortado: { $names } y { $more } más. Revisa menos a la vez: posse review PATH…
 key-was-deleted = eliminado: { $key }
 context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 cost-no-name = (sin respuesta)
@@ -532,7 +466,6 @@ cost-unpriced = no se conoce el precio de { $tokens }: añádelo en `[prices]` d
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
 approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a página, y después cuenta un sí
-
 
 ## commands/mcp.rs
 
@@ -549,11 +482,6 @@ mcp-key-declined = no se guardó ninguna clave; ponla en { $file } y nombra ese 
 mcp-key-stored = la clave está ahora en { $file }, legible solo para ti, y { $config } la nombra: la mayoría de los hosts no pasan su entorno a los servidores
 mcp-key-by-hand = la mayoría de los hosts no pasan su entorno a los servidores: pon la clave en { $file } y define `api_key_file` en `[providers.{ $provider }]` de tu configuración
 mcp-install-there = { $file } ya nombra `posse`; no se cambió nada
-mcp-install-unreadable = { $file } no se puede leer como lo que { $host } acepta, así que no se cambió
-mcp-install-unreadable-hint = `posse mcp install` sin --write imprime lo que hay que añadir
-mcp-install-nowhere = no hay directorio personal en el que escribir
-mcp-doctor-silent = el servidor no respondió a { $method } en { $seconds } segundos
-mcp-doctor-not-started = el servidor no se pudo iniciar
 mcp-doctor-answers = responde a { $method } en { $millis } ms
 mcp-doctor-tools = herramientas: { $names } (unos { $tokens } tokens)
 mcp-doctor-agents = agentes: { $names }
@@ -568,12 +496,6 @@ changes-more = y { $n } más
 change-new = nuevo
 change-deleted = borrado
 plain-changed = cambiado: { $files }
-gap-command = lo cambió un comando; el contenido anterior no se guarda
-gap-command-before = primero lo cambió un comando; el diff empieza después
-gap-too-large = el contenido anterior no se guarda: ocupa más de 1 MiB
-gap-task-limit = el contenido anterior no se guarda: la tarea alcanzó su límite de 16 MiB
-gap-protected = el contenido anterior no se guarda: el nombre está protegido
-gap-secret = el contenido anterior no se guarda: contiene una clave
-gap-damaged = el contenido anterior no se puede leer
-gap-in-doubt = en duda: el proceso terminó mientras lo cambiaba
-gap-after-unknown = el contenido que dejó la tarea ya no está
+task-waits-for-approval = { $task } espera aprobación: posse approvals show { $approval }
+plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
+approval-waits = espera la aprobación { $approval }: { $call }

@@ -113,3 +113,8 @@ keys-empty = `keys` está vacío
 keys-empty-hint = nombra al menos una clave que esperar
 known-version-stray = `known_versions` tiene `{ $key }`, que no está entre `keys`
 wait-out-of-range = `timeout_s` está entre 1 y { $wait_s_max }
+run-incomplete = la ejecución no se completó: { $why }
+
+## grant.rs
+
+agent-exposed = puede leer datos privados (`{ $looks }`), lee textos no fiables y puede enviar datos fuera (`{ $reaches }`): una instrucción inyectada podría filtrar datos; da una de estas a otro agente

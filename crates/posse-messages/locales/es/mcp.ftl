@@ -13,3 +13,8 @@ mcp-your-decision = Tu decisión
 
 host-model-unavailable = ningún anfitrión conectado presta su modelo
 host-model-unavailable-hint = `model: host` funciona en `posse mcp`, con un anfitrión que ofrece sampling; nombra otro modelo, o `fallback_models` que le sigan
+mcp-install-unreadable = { $file } no se puede leer como lo que { $host } acepta, así que no se cambió
+mcp-install-unreadable-hint = `posse mcp install` sin --write imprime lo que hay que añadir
+mcp-install-nowhere = no hay directorio personal en el que escribir
+mcp-doctor-silent = el servidor no respondió a { $method } en { $seconds } segundos
+mcp-doctor-not-started = el servidor no se pudo iniciar

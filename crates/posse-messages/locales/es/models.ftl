@@ -32,3 +32,21 @@ script-roles = tiene { $names }
 script-several-roles = el guion tiene varios roles
 script-name-role = nombra uno de { $names } tras `#`
 script-shape-hint = un guion es una lista de pasos con `text`, `calls`, `fail`, etc., o un mapa de roles a esas listas
+ollama-hint = OLLAMA_HOST está definida: nombra uno de sus modelos, por ejemplo `--model ollama:qwen3`
+no-model-hint = define ANTHROPIC_API_KEY, OPENAI_API_KEY o GEMINI_API_KEY, o nombra un modelo con `--model provider:name` (`--model ollama:qwen3` no necesita clave). `posse demo` no necesita ni clave ni red
+no-model = no hay ningún modelo configurado
+provider-without-url = `providers.{ $provider }` necesita una `base_url`
+provider-without-url-hint = donde empieza su API, por ejemplo "https://llm.example/v1"
+provider-needs-key = `{ $provider }` necesita una clave y { $name } no está definida
+provider-needs-key-hint = export { $name }=…; si no quiere ninguna, omite `api_key_env` en `[providers.{ $provider }]` o ponlo a ""
+provider-needs-key-demo-hint = export { $name }=…, o prueba `posse demo`, que no necesita ninguna
+key-file-hint = `api_key_file` en `[providers.{ $provider }]` nombra un archivo que contiene solo la clave
+provider-without-wire = `providers.{ $provider }` necesita un `wire`
+provider-without-wire-hint = uno de anthropic, openai, openai-compatible, openai-responses, gemini
+model-ambiguous = varios proveedores configurados ofrecen `{ $model }`
+model-ambiguous-hint = escribe cuál: { $choices }
+provider-unknown = ningún proveedor se llama `{ $provider }`
+key-file-unreadable = la clave de `{ $provider }`: no se puede leer { $path }
+key-file-empty = la clave de `{ $provider }`: { $path } está vacío
+did-you-mean = ¿quisiste decir `{ $name }`?
+providers-there-are = hay: { $names }; otros van en `[providers.{ $provider }]` de tu configuración

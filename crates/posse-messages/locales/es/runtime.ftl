@@ -19,8 +19,6 @@ delegation-too-deep-hint = haz la tarea tú mismo
 no-worktrees = aquí no se pueden crear árboles de trabajo
 no-worktrees-hint = delega sin `isolation: worktree`
 nobody-delegates = nadie delega con este nombre en esta sesión
-price-unknown = no se conoce el precio de `{ $unpriced }`, así que no se puede respetar un límite de coste
-price-unknown-hint = añade su precio a la configuración o usa otro modelo
 task-too-large = la tarea tiene unos { $size } tokens, el límite es { $task_tokens_max }
 task-too-large-hint = escribe los detalles en shared_context y nombra la clave en la tarea
 agent-exists = ya existe un agente `{ $name }`
@@ -55,3 +53,5 @@ nested-prompt-too-large = el prompt de sistema tiene unos { $size } tokens, el l
 nested-without-outcome = `{ $id }` no tiene resultado
 
 tasks-write-nothing = las tareas que se delegan desde aquí no pueden escribir
+model-price-unknown = no se conoce el precio de `{ $model }`, así que no se puede respetar un límite de coste
+model-price-unknown-hint = añade `[prices."{ $model }"]` con `input` y `output` en USD por millón de tokens a tu configuración

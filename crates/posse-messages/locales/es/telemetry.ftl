@@ -8,3 +8,10 @@ collector-silent = sin respuesta en { $seconds } s
 spans-rejected = el recolector rechazó { $rejected } de ellos
 otlp-endpoint-invalid = no se puede usar el endpoint OTLP: { $why }
 otlp-endpoint-invalid-hint = un endpoint tiene la forma `http://localhost:4318`
+payloads-without-log = aviso: --debug-payloads no hace nada sin --log
+no-grpc = aviso: no se envían trazas: se pide gRPC y Posse habla OTLP sobre HTTP con JSON
+log-level-hint = es `level` en `[log]` de tu configuración, o POSSE_LOG
+log-not-opened = aviso: no se puede abrir el registro { $path }: { $why }
+log-not-written = aviso: no se puede escribir el registro { $path }: { $why }
+otlp-headers-invalid = no se puede leer OTEL_EXPORTER_OTLP_HEADERS
+otlp-headers-invalid-hint = tiene la forma `authorization=Bearer%20KEY,x-team=a`

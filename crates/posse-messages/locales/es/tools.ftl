@@ -32,62 +32,13 @@ skill-name-unusable = el skill de `{ $place }` tiene un nombre inservible; se us
 skill-without-description = el skill `{ $skill_name }` de `{ $place }` no tiene descripción
 skill-shadowed = el skill `{ $skill_name }` de `{ $place }` se omite: `{ $kept }` tiene el mismo nombre y va primero
 skills-too-many = el skill `{ $skill_name }` se omite: ya hay { $skills_max }
-supervisor-silent = no respondió a tiempo
-supervisor-without-report = terminó sin informe
-supervisor-lost = se perdió el supervisor del comando: { $how }; se terminaron { $ended } procesos del comando
-supervisor-lost-hint = el comando puede haber hecho parte de su trabajo; no debe terminar ni detener a su proceso padre
-supervisor-not-started = no se puede iniciar el supervisor `{ $program }`: { $error }
-supervisor-not-started-hint = comprueba que el directorio de trabajo existe y que quedan procesos y descriptores de archivo
-workspace-failed =
-    { $what ->
-        [open] no se puede abrir el espacio de trabajo `{ $root }`: { $cause }
-       *[resolve] no se puede resolver el espacio de trabajo `{ $root }`: { $cause }
-    }
-worktree-failed =
-    { $what ->
-        [copy] no se puede copiar `{ $path }`: { $cause }
-        [describe] no se puede describir `{ $path }`: { $cause }
-        [find] no se puede encontrar `{ $path }`: { $cause }
-        [make] no se puede crear `{ $path }`: { $cause }
-        [read] no se puede leer `{ $path }`: { $cause }
-        [remove] no se puede eliminar `{ $path }`: { $cause }
-       *[write] no se puede escribir `{ $path }`: { $cause }
-    }
-git-change-unknown = git describió un cambio de una forma desconocida
-worktree-no-repository = `{ $workspace }` no está en un árbol de trabajo de git, así que no se puede crear otro a partir de él
-worktree-no-repository-hint = ejecuta `git init` allí o trabaja sin `isolation: worktree`
-no-git-above = no hay ningún `.git` por encima
-worktree-too-many-files = un árbol de trabajo de este repositorio tendría { $count } archivos
-worktree-too-large = un árbol de trabajo de este repositorio tendría más de { $gib } GiB
-worktree-too-much-hint = haz que git ignore lo que no es parte del proyecto o trabaja sin árbol de trabajo
-worktree-git-failed = `git { $what }` falló ({ $code }): { $errors }
-git-path-not-text = git respondió con una ruta que no es texto
-git-not-found = no se encontró el programa `git`
-git-not-run = no se puede ejecutar git: { $cause }
-git-not-run-hint = instala git o trabaja sin árbol de trabajo
-git-endless = git no terminó en { $seconds } s
-apply-conflicts = no se aplicó nada, por conflictos en { $conflicts }
-apply-conflicts-more = no se aplicó nada, por conflictos en { $conflicts } y { $more } más
-apply-conflicts-hint = los cambios están en { $place }: haz que ambos lados coincidan allí o en tus archivos y aplica de nuevo
-conflict-gone = la tarea lo cambió y ya no está
-conflict-deleted = la tarea lo eliminó y entretanto se cambió
-conflict-kind = ambos lados cambiaron lo que es
-conflict-places =
-    { $places ->
-        [one] { $places } lugar cambió en ambos lados
-       *[other] { $places } lugares cambiaron en ambos lados
-    }
-conflict-binary = ambos lados lo cambiaron y no es texto
-conflict-repository = es un repositorio propio, que un parche no contiene
-apply-broke-off =
-    { $done ->
-        [one] { $why }; antes se aplicó { $done } archivo
-       *[other] { $why }; antes se aplicaron { $done } archivos
-    }
-apply-broke-off-hint = aplica de nuevo: lo hecho se deja como está y sigue el resto
-git-no-object = git no tiene el objeto { $name }
-apply-protected = no se aplicó nada: la tarea cambió archivos que configuran programas o guardan secretos: { $paths }
-apply-protected-hint = míralos con `posse tasks diff`; `--protected` los aplica también
-workspace-failed-hint = el espacio de trabajo debe ser un directorio existente al que puedas entrar
-openat2-missing = este sistema no puede abrir archivos de forma segura bajo un directorio (openat2: { $cause })
-openat2-missing-hint = las herramientas de archivos necesitan Linux 5.6 o posterior y un sandbox que permita openat2
+
+gap-command = lo cambió un comando; el contenido anterior no se guarda
+gap-command-before = primero lo cambió un comando; el diff empieza después
+gap-too-large = el contenido anterior no se guarda: ocupa más de 1 MiB
+gap-task-limit = el contenido anterior no se guarda: la tarea alcanzó su límite de 16 MiB
+gap-protected = el contenido anterior no se guarda: el nombre está protegido
+gap-secret = el contenido anterior no se guarda: contiene una clave
+gap-damaged = el contenido anterior no se puede leer
+gap-in-doubt = en duda: el proceso terminó mientras lo cambiaba
+gap-after-unknown = el contenido que dejó la tarea ya no está

@@ -93,6 +93,9 @@ denied-by-configuration = { $tool } : refusé par votre configuration
 only-with-allow = { $tool } : seulement avec --allow { $tool }
 changes-nothing = ne change rien
 writes-only = n'écrit que { $paths }
+connects-only = ne se connecte qu'à { $network }
+reads-only = ne lit que { $paths }
+asks-before-change = demande avant chaque modification
 error-label = erreur : { $problem }
 no-tools = aucun outil
 hidden-from-models = les modèles ne le voient pas ; une personne peut le nommer avec --agent
@@ -137,6 +140,16 @@ doctor-no-configuration = aucune ; `posse init` en écrit une, la vôtre serait 
 doctor-no-keys = aucune dans l'environnement
 doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
 doctor-unprotected = {" "}· non protégé : { $names } (`sandbox.unprotected`)
+temperature-range = un nombre de 0 à 2
+private-address-invalid = `{ $raw }` n'est pas une adresse comme `127.0.0.1:8080`
+doctor-approvals-default = appels sur lesquels les fichiers d'agents interrogent
+doctor-approvals-unattended = refusés ici ; à un terminal, vous êtes interrogé
+doctor-approvals-listed = les appels de `approvals.allow` s'exécutent sans demander, tous les autres sont refusés
+doctor-approvals-deny = refusés sans demander
+doctor-approvals-ask = vous êtes interrogé ; { $default } après { $seconds } s sans réponse
+doctor-sandbox-network = réseau : { $network }
+doctor-sandbox-hint = ou mettez `tier = "off"` sous `[sandbox]` dans la configuration de l'utilisateur
+doctor-sandbox-off = (`sandbox.tier` vaut `off`)
 sandbox-top-ignored = `sandbox.top = "open"` est sans effet au niveau t1 : les commandes ne créent rien à la racine de l'espace de travail ; le niveau t2 (`bwrap`) ou `--isolation worktree` le permettent
 doctor-only-with-allow = seulement avec --allow : { $names }
 doctor-delegation =
@@ -185,8 +198,6 @@ task-empty-hint = dites ce qu'il faut faire : posse run "Pourquoi le test de con
 task-unreadable = la tâche ne peut pas être lue sur l'entrée standard
 task-input-too-large = la tâche sur l'entrée standard dépasse 1 Mio
 task-input-too-large-hint = mettez les détails dans un fichier de l'espace de travail et nommez-le dans la tâche
-model-price-unknown = le prix de `{ $model }` n'est pas connu, une limite de coût ne peut donc pas être respectée
-model-price-unknown-hint = ajoutez `[prices."{ $model }"]` avec `input` et `output` en USD par million de tokens à votre configuration
 task-detached = continue en arrière-plan : posse tasks watch { $task } la suit, posse tasks cancel { $task } y met fin
 session-deleted-told = le contexte partagé de { $session } est supprimé ; ses tâches et journaux restent
 session-archived-told = { $session } est archivée : son contexte partagé peut être lu, mais pas modifié
@@ -216,10 +227,12 @@ record-resumed = reprise (époque { $epoch })
 cancel-had-ended = elle était déjà terminée
 cancel-not-yet = le processus { $process } a été prévenu et ne l'a pas encore terminée
 cancel-too-late = elle s'est terminée avant de pouvoir être annulée
+message-empty = le message est vide
+message-queued = la tâche le lit avant son prochain tour
+message-missed = la tâche était déjà terminée
+question-none = `{ $task }` ne demande rien
 nobody-drives = personne ne conduit `{ $id }` maintenant ; elle se poursuit avec : posse tasks resume { $id }
 changes-kept-apart = les modifications de { $task } sont gardées à part : posse tasks diff { $task } les montre, posse tasks apply { $task } les fusionne
-worktree-not-worked-on = impossible de travailler sur un arbre de travail
-worktree-gone = l'arbre de travail de `{ $task }` n'existe plus
 worktree-used-up = l'arbre de travail de `{ $task }` n'existe plus : il a été appliqué ou abandonné
 worktree-used-up-hint = commencez une nouvelle tâche
 patch-not-yet = il n'y a pas encore de patch de `{ $task }` ({ $path })
@@ -277,21 +290,6 @@ file-unreadable = { $path } est illisible
 file-unreadable-hint = vérifiez le chemin et ses droits
 file-too-large = { $path } dépasse 1 Mio
 not-a-price = { $path } : `prices."{ $model }"` : { $wrong } n'est pas un prix
-ollama-hint = OLLAMA_HOST est définie : nommez un de ses modèles, par exemple `--model ollama:qwen3`
-no-model-hint = définissez ANTHROPIC_API_KEY, OPENAI_API_KEY ou GEMINI_API_KEY, ou nommez un modèle avec `--model provider:name` (`--model ollama:qwen3` n'exige pas de clé). `posse demo` n'exige ni clé ni réseau
-no-model = aucun modèle n'est configuré
-provider-without-url = `providers.{ $provider }` exige une `base_url`
-provider-without-url-hint = là où commence son API, par exemple "https://llm.example/v1"
-provider-needs-key = `{ $provider }` exige une clé et { $name } n'est pas définie
-provider-needs-key-hint = export { $name }=… ; s'il n'en veut pas, omettez `api_key_env` de `[providers.{ $provider }]` ou mettez-le à ""
-provider-needs-key-demo-hint = export { $name }=…, ou essayez `posse demo`, qui n'en exige pas
-key-file-hint = `api_key_file` dans `[providers.{ $provider }]` nomme un fichier qui ne contient que la clé
-prices-unreadable = `prices` est illisible
-provider-without-wire = `providers.{ $provider }` exige un `wire`
-provider-without-wire-hint = l'un de anthropic, openai, openai-compatible, openai-responses, gemini
-model-ambiguous = plusieurs fournisseurs configurés proposent `{ $model }`
-model-ambiguous-hint = indiquez lequel : { $choices }
-provider-unknown = aucun fournisseur ne s'appelle `{ $provider }`
 asking-for = demande { $name }
 live-retry = modèle : { $why }, prochain essai dans { $seconds }s
 waiting-for-model = attend le modèle
@@ -315,17 +313,6 @@ directory-unreadable = le répertoire courant est illisible
 session-tools-invalid = `session.tools` : { $why }
 no-place-for-tasks = il n'y a pas d'endroit où garder les tâches : HOME n'est pas définie
 no-place-for-tasks-hint = définissez HOME, ou indiquez un répertoire avec --state
-sandbox-write-opens = `sandbox.write` : `{ $path }` ouvrirait `{ $secret }` aux commandes
-sandbox-write-opens-hint = nommez plutôt ce qui se trouve à côté
-sandbox-unprotected-unknown = `sandbox.unprotected` : `{ $name }` n'est pas un nom protégé
-sandbox-unprotected-unknown-hint = docs/protected.md énumère les noms protégés ; écrivez-en un exactement comme il y figure
-payloads-without-log = avertissement : --debug-payloads ne fait rien sans --log
-no-grpc = avertissement : aucune trace n'est envoyée : gRPC est demandé, et Posse parle OTLP sur HTTP avec JSON
-log-level-hint = c'est `level` sous `[log]` dans votre configuration, ou POSSE_LOG
-log-not-opened = avertissement : le journal { $path } ne peut pas être ouvert : { $why }
-log-not-written = avertissement : le journal { $path } ne peut pas être écrit : { $why }
-otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS est illisible
-otlp-headers-invalid-hint = cela ressemble à `authorization=Bearer%20KEY,x-team=a`
 stdout-failed = erreur : impossible d'écrire sur la sortie standard : { $why }
 answer-not-written = la réponse ne peut pas être écrite sur la sortie standard : { $why }
 error-because = car : { $cause }
@@ -408,10 +395,6 @@ record-schema-unmet = la réponse ne satisfait pas son schéma
 stopped-after = { $reason } après { $seconds }s
 continue-with = continuer : posse tasks resume { $id }{ $more }      texte complet : posse tasks show { $id }
 resumes-with = reprend aussi ce qui a été arrêté avec elle : { $tasks }
-key-file-unreadable = la clé de `{ $provider }` : { $path } est illisible
-key-file-empty = la clé de `{ $provider }` : { $path } est vide
-did-you-mean = vouliez-vous dire `{ $name }` ?
-providers-there-are = il y a : { $names } ; les autres vont dans `[providers.{ $provider }]` de votre configuration
 effort-invalid = doit être low, medium, high ou max
 dollars-invalid = un montant en dollars américains est supérieur à zéro, par exemple 0.50
 many-trees =
@@ -474,61 +457,12 @@ usage-conflict = `{ $argument }` ne peut pas être utilisé avec `{ $other }`
 usage-value-missing = `{ $argument }` exige une valeur
 usage-value-unknown = `{ $value }` n'est pas une valeur de `{ $argument }`
 usage-value-wrong = `{ $value }` n'est pas une valeur de `{ $argument }` : { $why }
-review-no-repository = { $place } n'est pas dans un dépôt git
-review-no-repository-hint = `posse review` regarde les changements d'un arbre de travail git : lancez-le dans un tel arbre
-git-odd-answer = sa réponse est incompréhensible
-git-no-temporary = il n'y a pas de place pour un répertoire temporaire
-review-base-unknown = `{ $base }` n'est pas un commit de ce dépôt
-review-base-unknown-hint = nommez une branche, une étiquette ou un commit, par exemple `--base main`
-review-commit-unknown-hint = nommez un commit, par exemple `--commit HEAD~1`
-review-path-unknown = `{ $path }` n'existe pas, et git ne connaît rien de ce nom
-review-path-unknown-hint = les chemins comptent à partir du répertoire courant
-review-no-commit = il n'y a pas encore de commit à comparer
-review-no-commit-hint = omettez `--base`
-review-no-common-commit = `{ $base }` et HEAD n'ont aucun commit en commun
-review-no-common-commit-hint = dans un clone superficiel, récupérez d'abord davantage d'historique
-git-missing = git n'est pas installé, ou pas dans le PATH
-git-missing-hint = `posse review` exige git 2.31 ou plus récent
-git-not-started = il ne peut pas être lancé
-git-unreadable = il est illisible
-git-too-slow = il a pris plus de { $seconds } s
-git-failed = `git { $what }` a échoué : { $why }
-review-suggestion = Suggestion :
 review-nothing = aucun changement : rien à relire
 review-nothing-within = aucun changement dans ce qui est nommé : rien à relire
 review-nothing-since = aucun changement depuis `{ $base }` : rien à relire
 review-nothing-since-within = aucun changement depuis `{ $base }` dans ce qui est nommé : rien à relire
 review-nothing-staged = rien n’est indexé : rien à relire
 review-nothing-commit = le commit `{ $commit }` ne change rien : rien à relire
-review-of-partial = Relecture partielle de { $files }
-review-stopped-early = la relecture s’est arrêtée trop tôt ({ $reason }) ; voici ce qu’elle avait trouvé
-review-dropped = le constat { $number } de la réponse a été écarté, { $why } : { $excerpt }
-review-dropped-form = car ce n’est pas un objet
-review-dropped-severity = car sa gravité est illisible
-review-dropped-file = car il ne nomme aucun fichier
-review-dropped-text = car il n’a ni titre ni explication
-review-uncounted =
-    { $n ->
-        [one] { $n } constat de gravité `{ $severity }` ou plus ne nomme ni fichier ni ligne qui existe et ne compte pas ; `--fail-on-unplaced` le compte
-       *[other] { $n } constats de gravité `{ $severity }` ou plus ne nomment ni fichier ni ligne qui existe et ne comptent pas ; `--fail-on-unplaced` les compte
-    }
-review-unseen =
-    { $lines ->
-        [one] non vu : { $lines } ligne du diff, dans { $files }
-       *[other] non vu : { $lines } lignes du diff, dans { $files }
-    }
-review-place-outside = ce n’est pas une ligne du diff
-review-place-missing = ce fichier ou cette ligne n’existe pas
-review-gate-closed =
-    { $n ->
-        [one] échoue à `--fail-on { $severity }` pour { $n } constat
-       *[other] échoue à `--fail-on { $severity }` pour { $n } constats
-    }
-review-unfinished = La revue n'a pas été achevée
-review-of = Revue de { $files }
-review-no-findings = aucun constat
-review-cut = le diff est trop grand pour être donné en entier ; coupé : { $names }. Relisez moins à la fois : posse review PATH…
-review-cut-more = le diff est trop grand pour être donné en entier ; coupé : { $names } et { $more } autres. Relisez moins à la fois : posse review PATH…
 key-was-deleted = supprimé : { $key }
 context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 cost-no-name = (sans réponse)
@@ -536,7 +470,6 @@ cost-unpriced = aucun prix connu pour { $tokens } : ajoutez-le sous `[prices]` d
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
 approval-not-all-shown = tout n'a pas encore été montré : v le montre page par page, ensuite un oui compte
-
 
 ## commands/mcp.rs
 
@@ -553,11 +486,6 @@ mcp-key-declined = aucune clé n’a été rangée ; mettez-la dans { $file } et
 mcp-key-stored = la clé est maintenant dans { $file }, lisible par vous seul, et { $config } la nomme : la plupart des hôtes ne transmettent pas leur environnement aux serveurs
 mcp-key-by-hand = la plupart des hôtes ne transmettent pas leur environnement aux serveurs : mettez la clé dans { $file } et définissez `api_key_file` sous `[providers.{ $provider }]` dans votre configuration
 mcp-install-there = { $file } nomme déjà `posse` ; rien n’a été changé
-mcp-install-unreadable = { $file } n’est pas lisible comme ce que { $host } accepte ; il n’a pas été changé
-mcp-install-unreadable-hint = `posse mcp install` sans --write affiche ce qu’il faut ajouter
-mcp-install-nowhere = il n’y a pas de répertoire personnel où écrire
-mcp-doctor-silent = le serveur n’a pas répondu à { $method } en { $seconds } secondes
-mcp-doctor-not-started = le serveur n’a pas pu être lancé
 mcp-doctor-answers = répond à { $method } en { $millis } ms
 mcp-doctor-tools = outils : { $names } (environ { $tokens } jetons)
 mcp-doctor-agents = agents : { $names }
@@ -572,12 +500,6 @@ changes-more = et { $n } de plus
 change-new = nouveau
 change-deleted = supprimé
 plain-changed = modifié : { $files }
-gap-command = modifié par une commande ; le contenu précédent n’est pas conservé
-gap-command-before = d’abord modifié par une commande ; le diff commence après
-gap-too-large = le contenu précédent n’est pas conservé : il dépasse 1 MiB
-gap-task-limit = le contenu précédent n’est pas conservé : la tâche a atteint sa limite de 16 MiB
-gap-protected = le contenu précédent n’est pas conservé : le nom est protégé
-gap-secret = le contenu précédent n’est pas conservé : il contient une clé
-gap-damaged = le contenu précédent est illisible
-gap-in-doubt = en doute : le processus s’est arrêté pendant la modification
-gap-after-unknown = le contenu laissé par la tâche n’est plus là
+task-waits-for-approval = { $task } attend une approbation : posse approvals show { $approval }
+plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
+approval-waits = attend l'approbation { $approval } : { $call }

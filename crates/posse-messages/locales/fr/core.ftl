@@ -113,3 +113,8 @@ keys-empty = `keys` est vide
 keys-empty-hint = nommez au moins une clé à attendre
 known-version-stray = `known_versions` a `{ $key }`, qui n'est pas parmi `keys`
 wait-out-of-range = `timeout_s` est compris entre 1 et { $wait_s_max }
+run-incomplete = l'exécution n'a pas abouti : { $why }
+
+## grant.rs
+
+agent-exposed = il peut lire des données privées (`{ $looks }`), lit des textes non fiables et peut envoyer des données (`{ $reaches }`) : une instruction injectée pourrait faire fuiter des données ; donnez l'un d'eux à un autre agent

@@ -32,3 +32,21 @@ script-roles = il a { $names }
 script-several-roles = le script a plusieurs rôles
 script-name-role = nommez l'un de { $names } après `#`
 script-shape-hint = un script est une liste d'étapes avec `text`, `calls`, `fail`, etc., ou une table de rôles vers de telles listes
+ollama-hint = OLLAMA_HOST est définie : nommez un de ses modèles, par exemple `--model ollama:qwen3`
+no-model-hint = définissez ANTHROPIC_API_KEY, OPENAI_API_KEY ou GEMINI_API_KEY, ou nommez un modèle avec `--model provider:name` (`--model ollama:qwen3` n'exige pas de clé). `posse demo` n'exige ni clé ni réseau
+no-model = aucun modèle n'est configuré
+provider-without-url = `providers.{ $provider }` exige une `base_url`
+provider-without-url-hint = là où commence son API, par exemple "https://llm.example/v1"
+provider-needs-key = `{ $provider }` exige une clé et { $name } n'est pas définie
+provider-needs-key-hint = export { $name }=… ; s'il n'en veut pas, omettez `api_key_env` de `[providers.{ $provider }]` ou mettez-le à ""
+provider-needs-key-demo-hint = export { $name }=…, ou essayez `posse demo`, qui n'en exige pas
+key-file-hint = `api_key_file` dans `[providers.{ $provider }]` nomme un fichier qui ne contient que la clé
+provider-without-wire = `providers.{ $provider }` exige un `wire`
+provider-without-wire-hint = l'un de anthropic, openai, openai-compatible, openai-responses, gemini
+model-ambiguous = plusieurs fournisseurs configurés proposent `{ $model }`
+model-ambiguous-hint = indiquez lequel : { $choices }
+provider-unknown = aucun fournisseur ne s'appelle `{ $provider }`
+key-file-unreadable = la clé de `{ $provider }` : { $path } est illisible
+key-file-empty = la clé de `{ $provider }` : { $path } est vide
+did-you-mean = vouliez-vous dire `{ $name }` ?
+providers-there-are = il y a : { $names } ; les autres vont dans `[providers.{ $provider }]` de votre configuration

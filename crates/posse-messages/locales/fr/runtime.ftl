@@ -19,8 +19,6 @@ delegation-too-deep-hint = faites la tâche vous-même
 no-worktrees = aucun arbre de travail ne peut être créé ici
 no-worktrees-hint = déléguez sans `isolation: worktree`
 nobody-delegates = personne ne délègue sous ce nom dans cette session
-price-unknown = le prix de `{ $unpriced }` n'est pas connu, une limite de coût ne peut donc pas être respectée
-price-unknown-hint = ajoutez son prix à la configuration ou utilisez un autre modèle
 task-too-large = la tâche a environ { $size } tokens, la limite est { $task_tokens_max }
 task-too-large-hint = écrivez les détails dans shared_context et nommez la clé dans la tâche
 agent-exists = un agent `{ $name }` existe déjà
@@ -55,3 +53,5 @@ nested-prompt-too-large = le prompt système a environ { $size } tokens, la limi
 nested-without-outcome = `{ $id }` n'a pas de résultat
 
 tasks-write-nothing = les tâches déléguées d'ici ne peuvent pas écrire
+model-price-unknown = le prix de `{ $model }` n'est pas connu, une limite de coût ne peut donc pas être respectée
+model-price-unknown-hint = ajoutez `[prices."{ $model }"]` avec `input` et `output` en USD par million de tokens à votre configuration

@@ -8,3 +8,10 @@ collector-silent = pas de réponse en { $seconds } s
 spans-rejected = le collecteur en a rejeté { $rejected }
 otlp-endpoint-invalid = le point d'accès OTLP est inutilisable : { $why }
 otlp-endpoint-invalid-hint = un point d'accès ressemble à `http://localhost:4318`
+payloads-without-log = avertissement : --debug-payloads ne fait rien sans --log
+no-grpc = avertissement : aucune trace n'est envoyée : gRPC est demandé, et Posse parle OTLP sur HTTP avec JSON
+log-level-hint = c'est `level` sous `[log]` dans votre configuration, ou POSSE_LOG
+log-not-opened = avertissement : le journal { $path } ne peut pas être ouvert : { $why }
+log-not-written = avertissement : le journal { $path } ne peut pas être écrit : { $why }
+otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS est illisible
+otlp-headers-invalid-hint = cela ressemble à `authorization=Bearer%20KEY,x-team=a`

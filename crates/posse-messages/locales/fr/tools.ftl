@@ -32,62 +32,13 @@ skill-name-unusable = le skill de `{ $place }` a un nom inutilisable ; le nom de
 skill-without-description = le skill `{ $skill_name }` de `{ $place }` n'a pas de description
 skill-shadowed = le skill `{ $skill_name }` de `{ $place }` est écarté : `{ $kept }` porte le même nom et vient avant
 skills-too-many = le skill `{ $skill_name }` est écarté : il y en a déjà { $skills_max }
-supervisor-silent = il n'a pas répondu à temps
-supervisor-without-report = il s'est terminé sans rapport
-supervisor-lost = le superviseur de la commande a été perdu : { $how } ; { $ended } processus de la commande ont été terminés
-supervisor-lost-hint = la commande a peut-être fait une partie de son travail ; elle ne doit ni tuer ni arrêter son processus parent
-supervisor-not-started = impossible de lancer le superviseur `{ $program }` : { $error }
-supervisor-not-started-hint = vérifiez que le répertoire de travail existe et qu'il reste des processus et des descripteurs de fichier
-workspace-failed =
-    { $what ->
-        [open] impossible d'ouvrir l'espace de travail `{ $root }` : { $cause }
-       *[resolve] impossible de résoudre l'espace de travail `{ $root }` : { $cause }
-    }
-worktree-failed =
-    { $what ->
-        [copy] impossible de copier `{ $path }` : { $cause }
-        [describe] impossible de décrire `{ $path }` : { $cause }
-        [find] impossible de trouver `{ $path }` : { $cause }
-        [make] impossible de créer `{ $path }` : { $cause }
-        [read] impossible de lire `{ $path }` : { $cause }
-        [remove] impossible de supprimer `{ $path }` : { $cause }
-       *[write] impossible d'écrire `{ $path }` : { $cause }
-    }
-git-change-unknown = git a décrit une modification d'une façon inconnue
-worktree-no-repository = `{ $workspace }` n'est pas dans un arbre de travail git, on ne peut donc pas en créer un autre à partir de lui
-worktree-no-repository-hint = exécutez-y `git init`, ou travaillez sans `isolation: worktree`
-no-git-above = il n'y a pas de `.git` au-dessus
-worktree-too-many-files = un arbre de travail de ce dépôt aurait { $count } fichiers
-worktree-too-large = un arbre de travail de ce dépôt aurait plus de { $gib } Gio
-worktree-too-much-hint = faites ignorer par git ce qui n'est pas du projet, ou travaillez sans arbre de travail
-worktree-git-failed = `git { $what }` a échoué ({ $code }) : { $errors }
-git-path-not-text = git a répondu par un chemin qui n'est pas du texte
-git-not-found = le programme `git` est introuvable
-git-not-run = git ne peut pas être exécuté : { $cause }
-git-not-run-hint = installez git, ou travaillez sans arbre de travail
-git-endless = git ne s'est pas terminé en { $seconds } s
-apply-conflicts = rien n'a été appliqué, à cause de conflits dans { $conflicts }
-apply-conflicts-more = rien n'a été appliqué, à cause de conflits dans { $conflicts } et { $more } autres
-apply-conflicts-hint = les modifications sont dans { $place } : accordez les deux côtés là ou dans vos fichiers, puis appliquez de nouveau
-conflict-gone = la tâche l'a modifié, et il n'est plus là
-conflict-deleted = la tâche l'a supprimé, et il a été modifié
-conflict-kind = les deux côtés ont changé sa nature
-conflict-places =
-    { $places ->
-        [one] { $places } endroit a été modifié des deux côtés
-       *[other] { $places } endroits ont été modifiés des deux côtés
-    }
-conflict-binary = les deux côtés l'ont modifié, et ce n'est pas du texte
-conflict-repository = c'est un dépôt à part, qu'un patch ne contient pas
-apply-broke-off =
-    { $done ->
-        [one] { $why } ; { $done } fichier a été appliqué avant
-       *[other] { $why } ; { $done } fichiers ont été appliqués avant
-    }
-apply-broke-off-hint = appliquez de nouveau : ce qui est fait reste tel quel, le reste suit
-git-no-object = git n'a pas d'objet { $name }
-apply-protected = rien n'a été appliqué : la tâche a modifié des fichiers qui configurent des programmes ou contiennent des secrets : { $paths }
-apply-protected-hint = regardez-les avec `posse tasks diff` ; `--protected` les applique aussi
-workspace-failed-hint = l'espace de travail doit être un répertoire existant où vous pouvez entrer
-openat2-missing = ce système ne peut pas ouvrir de fichiers en sécurité sous un répertoire (openat2 : { $cause })
-openat2-missing-hint = les outils de fichiers exigent Linux 5.6 ou plus récent et un bac à sable qui permet openat2
+
+gap-command = modifié par une commande ; le contenu précédent n’est pas conservé
+gap-command-before = d’abord modifié par une commande ; le diff commence après
+gap-too-large = le contenu précédent n’est pas conservé : il dépasse 1 MiB
+gap-task-limit = le contenu précédent n’est pas conservé : la tâche a atteint sa limite de 16 MiB
+gap-protected = le contenu précédent n’est pas conservé : le nom est protégé
+gap-secret = le contenu précédent n’est pas conservé : il contient une clé
+gap-damaged = le contenu précédent est illisible
+gap-in-doubt = en doute : le processus s’est arrêté pendant la modification
+gap-after-unknown = le contenu laissé par la tâche n’est plus là

@@ -109,3 +109,8 @@ keys-empty = `keys` が空です
 keys-empty-hint = 待つキーを少なくとも 1 つ指定してください
 known-version-stray = `known_versions` の `{ $key }` は `keys` にありません
 wait-out-of-range = `timeout_s` は 1〜{ $wait_s_max } です
+run-incomplete = 実行は完了しませんでした: { $why }
+
+## grant.rs
+
+agent-exposed = 非公開のデータを読め（`{ $looks }`）、信頼できない文を読み、データを外に送れます（`{ $reaches }`）。注入された指示がデータを漏らすおそれがあるので、いずれかを別のエージェントに渡してください

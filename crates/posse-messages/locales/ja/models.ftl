@@ -32,3 +32,21 @@ script-roles = あるのは { $names } です
 script-several-roles = スクリプトには複数のロールがあります
 script-name-role = `#` のあとに { $names } のいずれかを書いてください
 script-shape-hint = スクリプトは `text`、`calls`、`fail` などを持つステップのリストか、ロールからそのリストへの対応表です
+ollama-hint = OLLAMA_HOST が設定されています。`--model ollama:qwen3` のようにモデルを指定してください
+no-model-hint = ANTHROPIC_API_KEY、OPENAI_API_KEY、GEMINI_API_KEY のいずれかを設定するか、`--model provider:name` でモデルを指定してください（`--model ollama:qwen3` にキーは不要）。`posse demo` にはキーもネットワークも不要です
+no-model = モデルが設定されていません
+provider-without-url = `providers.{ $provider }` には `base_url` が必要です
+provider-without-url-hint = API の始まりの URL です。例: "https://llm.example/v1"
+provider-needs-key = `{ $provider }` にはキーが必要ですが、{ $name } が設定されていません
+provider-needs-key-hint = export { $name }=…。キーが不要なら `[providers.{ $provider }]` の `api_key_env` を省くか "" にしてください
+provider-needs-key-demo-hint = export { $name }=…、またはキーの要らない `posse demo` を試してください
+key-file-hint = `[providers.{ $provider }]` の `api_key_file` には、キーだけを書いたファイルを指定します
+provider-without-wire = `providers.{ $provider }` には `wire` が必要です
+provider-without-wire-hint = anthropic, openai, openai-compatible, openai-responses, gemini のいずれか
+model-ambiguous = 設定された複数のプロバイダーが `{ $model }` を提供しています
+model-ambiguous-hint = どれか指定してください: { $choices }
+provider-unknown = `{ $provider }` という名前のプロバイダーはありません
+key-file-unreadable = `{ $provider }` のキー: { $path } を読み取れません
+key-file-empty = `{ $provider }` のキー: { $path } が空です
+did-you-mean = `{ $name }` のことですか?
+providers-there-are = 使えるもの: { $names }。ほかは設定の `[providers.{ $provider }]` に書いてください

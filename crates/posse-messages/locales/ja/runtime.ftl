@@ -19,8 +19,6 @@ delegation-too-deep-hint = タスクを自分で行ってください
 no-worktrees = ここではワークツリーを作れません
 no-worktrees-hint = `isolation: worktree` なしで委任してください
 nobody-delegates = このセッションにはこの名前で委任する者がいません
-price-unknown = `{ $unpriced }` の価格が不明なため、費用の上限を守れません
-price-unknown-hint = 設定に価格を追加するか、別のモデルを使ってください
 task-too-large = タスクは約 { $size } トークンで、上限は { $task_tokens_max } です
 task-too-large-hint = 詳細を shared_context に書き、タスクにはそのキーを書いてください
 agent-exists = エージェント `{ $name }` はすでにあります
@@ -51,3 +49,5 @@ nested-prompt-too-large = システムプロンプトは約 { $size } トーク�
 nested-without-outcome = `{ $id }` には結果がありません
 
 tasks-write-nothing = ここから委任されるタスクは書き込めません
+model-price-unknown = `{ $model }` の価格が不明なため、費用の上限を守れません
+model-price-unknown-hint = 設定に `[prices."{ $model }"]` を追加し、`input` と `output` を 100 万トークンあたりの USD で書いてください

@@ -32,54 +32,13 @@ skill-name-unusable = `{ $place }` のスキルの名前は使えないため、
 skill-without-description = `{ $place }` のスキル `{ $skill_name }` には説明がありません
 skill-shadowed = `{ $place }` のスキル `{ $skill_name }` は除外されます: 同じ名前の `{ $kept }` が先にあります
 skills-too-many = スキル `{ $skill_name }` は除外されます: すでに { $skills_max } 個あります
-supervisor-silent = 時間内に応答しませんでした
-supervisor-without-report = 報告せずに終了しました
-supervisor-lost = コマンドの監視プロセスが失われました: { $how }。コマンドのプロセス { $ended } 個を終了させました
-supervisor-lost-hint = コマンドは作業の一部を終えた可能性があります。親プロセスを終了させたり停止させたりしてはいけません
-supervisor-not-started = 監視プロセス `{ $program }` を開始できません: { $error }
-supervisor-not-started-hint = 作業ディレクトリが存在し、プロセスとファイル記述子に余裕があるか確認してください
-workspace-failed =
-    { $what ->
-        [open] ワークスペース `{ $root }` を開けません: { $cause }
-       *[resolve] ワークスペース `{ $root }` を解決できません: { $cause }
-    }
-worktree-failed =
-    { $what ->
-        [copy] `{ $path }` をコピーできません: { $cause }
-        [describe] `{ $path }` の情報を書き出せません: { $cause }
-        [find] `{ $path }` が見つかりません: { $cause }
-        [make] `{ $path }` を作れません: { $cause }
-        [read] `{ $path }` を読み取れません: { $cause }
-        [remove] `{ $path }` を削除できません: { $cause }
-       *[write] `{ $path }` に書き込めません: { $cause }
-    }
-git-change-unknown = git が変更を未知の形式で示しました
-worktree-no-repository = `{ $workspace }` は git のワークツリー内にないため、そこからワークツリーを作れません
-worktree-no-repository-hint = そこで `git init` を実行するか、`isolation: worktree` なしで作業してください
-no-git-above = 上位に `.git` がありません
-worktree-too-many-files = このリポジトリのワークツリーはファイルが { $count } 個になります
-worktree-too-large = このリポジトリのワークツリーは { $gib } GiB を超えます
-worktree-too-much-hint = プロジェクトに属さないものを git で無視するか、ワークツリーなしで作業してください
-worktree-git-failed = `git { $what }` が失敗しました（{ $code }）: { $errors }
-git-path-not-text = git がテキストでないパスを返しました
-git-not-found = プログラム `git` が見つかりません
-git-not-run = git を実行できません: { $cause }
-git-not-run-hint = git をインストールするか、ワークツリーなしで作業してください
-git-endless = git が { $seconds } 秒以内に終わりませんでした
-apply-conflicts = 競合のため何も適用されていません: { $conflicts }
-apply-conflicts-more = 競合のため何も適用されていません: { $conflicts }、ほか { $more } 件
-apply-conflicts-hint = 変更は { $place } にあります。そこか自分のファイルで両者を一致させてから、もう一度適用してください
-conflict-gone = タスクが変更しましたが、もう存在しません
-conflict-deleted = タスクが削除しましたが、その間に変更されています
-conflict-kind = 両者が種類を変えています
-conflict-places = 両者が変更した箇所が { $places } か所あります
-conflict-binary = 両者が変更しており、テキストではありません
-conflict-repository = 独立したリポジトリなので、パッチに含まれません
-apply-broke-off = { $why }。それまでに { $done } 個のファイルが適用されました
-apply-broke-off-hint = もう一度適用してください。済んだものはそのまま、残りが続きます
-git-no-object = git にオブジェクト { $name } がありません
-apply-protected = 何も適用されていません。タスクが、プログラムの設定や秘密情報を含むファイルを変更しました: { $paths }
-apply-protected-hint = `posse tasks diff` で確認してください。`--protected` を付けるとそれらも適用します
-workspace-failed-hint = ワークスペースは、入ることのできる既存のディレクトリでなければなりません
-openat2-missing = このシステムではディレクトリ配下のファイルを安全に開けません（openat2: { $cause }）
-openat2-missing-hint = ファイルツールには Linux 5.6 以降と、openat2 を許可するサンドボックスが必要です
+
+gap-command = コマンドによる変更です。変更前の内容は保存されていません
+gap-command-before = 先にコマンドが変更しました。差分はその後から始まります
+gap-too-large = 変更前の内容は保存されていません: 1 MiB を超えています
+gap-task-limit = 変更前の内容は保存されていません: タスクが上限の 16 MiB に達しました
+gap-protected = 変更前の内容は保存されていません: 保護された名前です
+gap-secret = 変更前の内容は保存されていません: 鍵が含まれています
+gap-damaged = 変更前の内容を読み取れません
+gap-in-doubt = 不明: 変更中にプロセスが終了しました
+gap-after-unknown = タスクが残した内容はもうありません

@@ -109,3 +109,8 @@ keys-empty = `keys` 为空
 keys-empty-hint = 请至少指定一个要等待的键
 known-version-stray = `known_versions` 中的 `{ $key }` 不在 `keys` 之中
 wait-out-of-range = `timeout_s` 须在 1 到 { $wait_s_max } 之间
+run-incomplete = 运行未完成：{ $why }
+
+## grant.rs
+
+agent-exposed = 它能读取私有数据（`{ $looks }`），会读到不可信的文本，又能向外发送数据（`{ $reaches }`）：注入的指令可能泄露数据；请将其中之一交给另一个智能体

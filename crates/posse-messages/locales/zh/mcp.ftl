@@ -13,3 +13,8 @@ mcp-your-decision = 您的决定
 
 host-model-unavailable = 没有已连接的主机出借它的模型
 host-model-unavailable-hint = `model: host` 用于 `posse mcp` 且主机提供 sampling 时；请指定其他模型，或其后的 `fallback_models`
+mcp-install-unreadable = { $file } 无法按 { $host } 的格式读取，因此未作更改
+mcp-install-unreadable-hint = 不带 --write 的 `posse mcp install` 会显示要添加的内容
+mcp-install-nowhere = 没有可写入的主目录
+mcp-doctor-silent = 服务器在 { $seconds } 秒内未响应 { $method }
+mcp-doctor-not-started = 无法启动服务器

@@ -32,3 +32,21 @@ script-roles = 它有 { $names }
 script-several-roles = 脚本有多个角色
 script-name-role = 请在 `#` 之后写明 { $names } 之一
 script-shape-hint = 脚本是带有 `text`、`calls`、`fail` 等的步骤列表，或由角色到这种列表的映射
+ollama-hint = 已设置 OLLAMA_HOST：请指定其中一个模型，例如 `--model ollama:qwen3`
+no-model-hint = 请设置 ANTHROPIC_API_KEY、OPENAI_API_KEY 或 GEMINI_API_KEY，或用 `--model provider:name` 指定模型（`--model ollama:qwen3` 不需要密钥）。`posse demo` 既不需要密钥也不需要网络
+no-model = 未配置模型
+provider-without-url = `providers.{ $provider }` 需要 `base_url`
+provider-without-url-hint = 其 API 的起始地址，例如 "https://llm.example/v1"
+provider-needs-key = `{ $provider }` 需要密钥，而 { $name } 未设置
+provider-needs-key-hint = export { $name }=…；若不需要密钥，请从 `[providers.{ $provider }]` 中去掉 `api_key_env` 或将其设为 ""
+provider-needs-key-demo-hint = export { $name }=…，或试试不需要密钥的 `posse demo`
+key-file-hint = `[providers.{ $provider }]` 中的 `api_key_file` 指定一个只含密钥的文件
+provider-without-wire = `providers.{ $provider }` 需要 `wire`
+provider-without-wire-hint = anthropic, openai, openai-compatible, openai-responses, gemini 之一
+model-ambiguous = 多个已配置的提供方都提供 `{ $model }`
+model-ambiguous-hint = 请写明是哪一个:{ $choices }
+provider-unknown = 没有名为 `{ $provider }` 的提供方
+key-file-unreadable = `{ $provider }` 的密钥：无法读取 { $path }
+key-file-empty = `{ $provider }` 的密钥：{ $path } 为空
+did-you-mean = 您是指 `{ $name }` 吗?
+providers-there-are = 可用的有：{ $names }；其他的写入配置的 `[providers.{ $provider }]`

@@ -19,8 +19,6 @@ delegation-too-deep-hint = 请自己完成该任务
 no-worktrees = 这里无法创建工作树
 no-worktrees-hint = 请不带 `isolation: worktree` 委派
 nobody-delegates = 本会话中没有以此名义委派者
-price-unknown = `{ $unpriced }` 的价格未知，因此无法遵守费用上限
-price-unknown-hint = 请在配置中添加其价格，或改用其他模型
 task-too-large = 任务约有 { $size } 个 token，上限为 { $task_tokens_max }
 task-too-large-hint = 请把细节写入 shared_context，并在任务中写明其键
 agent-exists = 智能体 `{ $name }` 已存在
@@ -51,3 +49,5 @@ nested-prompt-too-large = 系统提示词约有 { $size } 个 token，上限为 
 nested-without-outcome = `{ $id }` 没有结果
 
 tasks-write-nothing = 从这里委派的任务不能写入
+model-price-unknown = `{ $model }` 的价格未知，因此无法遵守费用上限
+model-price-unknown-hint = 请在配置中添加 `[prices."{ $model }"]`，并以美元每百万 token 写明 `input` 和 `output`

@@ -8,3 +8,10 @@ collector-silent = { $seconds } 秒内没有应答
 spans-rejected = 收集器拒绝了其中 { $rejected } 个
 otlp-endpoint-invalid = 无法使用 OTLP 端点：{ $why }
 otlp-endpoint-invalid-hint = 端点形如 `http://localhost:4318`
+payloads-without-log = 警告：没有 --log 时 --debug-payloads 不起作用
+no-grpc = 警告：不会发送跟踪数据：要求的是 gRPC，而 Posse 使用基于 HTTP 和 JSON 的 OTLP
+log-level-hint = 它是配置中 `[log]` 下的 `level`，或 POSSE_LOG
+log-not-opened = 警告：无法打开日志 { $path }：{ $why }
+log-not-written = 警告：无法写入日志 { $path }：{ $why }
+otlp-headers-invalid = 无法读取 OTEL_EXPORTER_OTLP_HEADERS
+otlp-headers-invalid-hint = 形如 `authorization=Bearer%20KEY,x-team=a`

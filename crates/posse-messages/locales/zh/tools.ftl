@@ -32,54 +32,13 @@ skill-name-unusable = `{ $place }` 中的技能名称不可用；改用其文件
 skill-without-description = `{ $place }` 中的技能 `{ $skill_name }` 没有说明
 skill-shadowed = `{ $place }` 中的技能 `{ $skill_name }` 被忽略：`{ $kept }` 名称相同且在前
 skills-too-many = 技能 `{ $skill_name }` 被忽略：已有 { $skills_max } 个
-supervisor-silent = 它没有及时响应
-supervisor-without-report = 它未报告就结束了
-supervisor-lost = 命令的监管进程丢失：{ $how }；已终止该命令的 { $ended } 个进程
-supervisor-lost-hint = 该命令可能已完成部分工作；它不得终止或暂停其父进程
-supervisor-not-started = 无法启动监管进程 `{ $program }`：{ $error }
-supervisor-not-started-hint = 请检查工作目录是否存在，以及进程和文件描述符是否还有余量
-workspace-failed =
-    { $what ->
-        [open] 无法打开工作区 `{ $root }`：{ $cause }
-       *[resolve] 无法解析工作区 `{ $root }`：{ $cause }
-    }
-worktree-failed =
-    { $what ->
-        [copy] 无法复制 `{ $path }`：{ $cause }
-        [describe] 无法描述 `{ $path }`：{ $cause }
-        [find] 找不到 `{ $path }`：{ $cause }
-        [make] 无法创建 `{ $path }`：{ $cause }
-        [read] 无法读取 `{ $path }`：{ $cause }
-        [remove] 无法删除 `{ $path }`：{ $cause }
-       *[write] 无法写入 `{ $path }`：{ $cause }
-    }
-git-change-unknown = git 以未知的方式描述了一处更改
-worktree-no-repository = `{ $workspace }` 不在 git 工作树中，无法由它创建工作树
-worktree-no-repository-hint = 请在那里运行 `git init`，或不使用 `isolation: worktree`
-no-git-above = 其上没有 `.git`
-worktree-too-many-files = 该仓库的工作树会有 { $count } 个文件
-worktree-too-large = 该仓库的工作树会超过 { $gib } GiB
-worktree-too-much-hint = 请让 git 忽略不属于项目的内容，或不使用工作树
-worktree-git-failed = `git { $what }` 失败（{ $code }）：{ $errors }
-git-path-not-text = git 返回的路径不是文本
-git-not-found = 找不到程序 `git`
-git-not-run = 无法运行 git：{ $cause }
-git-not-run-hint = 请安装 git，或不使用工作树
-git-endless = git 未在 { $seconds } 秒内结束
-apply-conflicts = 因有冲突，未应用任何更改：{ $conflicts }
-apply-conflicts-more = 因有冲突，未应用任何更改：{ $conflicts }，另有 { $more } 处
-apply-conflicts-hint = 更改位于 { $place }：请在那里或在你的文件中使两边一致，然后再次应用
-conflict-gone = 任务更改了它，而它已不存在
-conflict-deleted = 任务删除了它，而它已被更改
-conflict-kind = 两边都更改了它的类型
-conflict-places = 有 { $places } 处在两边都被更改
-conflict-binary = 两边都更改了它，而它不是文本
-conflict-repository = 它是独立的仓库，补丁不包含它
-apply-broke-off = { $why }；此前已应用 { $done } 个文件
-apply-broke-off-hint = 请再次应用：已完成的保持不变，其余继续
-git-no-object = git 没有对象 { $name }
-apply-protected = 未应用任何更改：任务更改了配置程序或含有机密的文件：{ $paths }
-apply-protected-hint = 请用 `posse tasks diff` 查看；`--protected` 会一并应用
-workspace-failed-hint = 工作区必须是你可以进入的现有目录
-openat2-missing = 此系统无法在目录下安全地打开文件（openat2:{ $cause }）
-openat2-missing-hint = 文件工具需要 Linux 5.6 或更新版本，以及允许 openat2 的沙箱
+
+gap-command = 由命令更改；未保留之前的内容
+gap-command-before = 先由命令更改；差异从那之后开始
+gap-too-large = 未保留之前的内容：超过 1 MiB
+gap-task-limit = 未保留之前的内容：任务已达到 16 MiB 的上限
+gap-protected = 未保留之前的内容：该名称受保护
+gap-secret = 未保留之前的内容：其中含有密钥
+gap-damaged = 无法读取之前的内容
+gap-in-doubt = 存疑：更改期间进程已结束
+gap-after-unknown = 任务留下的内容已不存在

@@ -6,8 +6,6 @@ use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternEl
 use fluent_syntax::parser;
 use posse_messages::{AREAS, Language, entries, find};
 
-use crate::sources;
-
 pub type Messages = BTreeMap<String, BTreeSet<String>>;
 
 /// The keys of one file with the arguments of each.
@@ -99,28 +97,17 @@ fn a_translation_has_an_original_and_the_same_arguments() {
 
 // R448
 #[test]
-fn every_language_has_every_message_that_is_not_fixed() {
-    let fixed = sources::fixed_keys();
+fn every_language_has_every_message() {
     let mut missing = Vec::new();
     for area in AREAS {
         let originals = messages(Language::English, area);
         for language in Language::ALL {
             let there = messages(language, area);
-            let lacking = originals.keys().filter(|key| !fixed.contains(*key) && !there.contains_key(*key));
+            let lacking = originals.keys().filter(|key| !there.contains_key(*key));
             missing.extend(lacking.map(|key| format!("{}/{area}.ftl: {key}", language.tag())));
         }
     }
     assert_eq!(missing, [""; 0], "translate these");
-}
-
-#[test]
-fn what_is_fixed_has_no_translation() {
-    let fixed = sources::fixed_keys();
-    assert!(fixed.contains("not-run-stopped"), "the sources were read");
-    for language in Language::ALL.into_iter().filter(|language| *language != Language::English) {
-        let translated = all(language);
-        assert_eq!(fixed.iter().filter(|key| translated.contains_key(*key)).collect::<Vec<_>>(), [""; 0]);
-    }
 }
 
 #[test]

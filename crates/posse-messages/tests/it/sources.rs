@@ -1,4 +1,4 @@
-//! Finds every `say!`, `localized!` and `fixed!` in the workspace and compares keys and arguments with the catalogue, both ways.
+//! Finds every `say!` and `localized!` in the workspace and compares keys and arguments with the catalog, both ways.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,6 @@ const BY_NAME: &str = "help";
 
 #[derive(Debug, PartialEq)]
 struct Use {
-    is_fixed: bool,
     key: String,
     arguments: BTreeSet<String>,
 }
@@ -21,12 +20,12 @@ struct Use {
 /// Every use of a message in a source.
 fn uses(source: &str) -> Vec<Use> {
     let mut found = Vec::new();
-    for (name, is_fixed) in [("say!(", false), ("localized!(", false), ("fixed!(", true)] {
+    for name in ["say!(", "localized!("] {
         for (at, _) in source.match_indices(name) {
             let line = &source[source[..at].rfind('\n').map_or(0, |end| end + 1)..at];
             let is_word = !line.ends_with(|c: char| c.is_alphanumeric() || c == '_');
             if is_word && !line.trim_start().starts_with("//") {
-                found.extend(parse(&source[at + name.len()..], is_fixed));
+                found.extend(parse(&source[at + name.len()..]));
             }
         }
     }
@@ -34,14 +33,14 @@ fn uses(source: &str) -> Vec<Use> {
 }
 
 /// Of what stands behind the opening parenthesis. None if that is not a key, as in the definition of the macros.
-fn parse(rest: &str, is_fixed: bool) -> Option<Use> {
+fn parse(rest: &str) -> Option<Use> {
     let (key, rest) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
     let arguments = split(rest)
         .into_iter()
         .map(|argument| argument.split(['=', ' ', '\n']).next().unwrap_or_default().trim().to_owned())
         .filter(|name| !name.is_empty())
         .collect();
-    Some(Use { is_fixed, key: key.to_owned(), arguments })
+    Some(Use { key: key.to_owned(), arguments })
 }
 
 /// The arguments up to the closing parenthesis, split at the commas between them.
@@ -104,21 +103,13 @@ fn all_uses() -> Vec<(PathBuf, Use)> {
     files.iter().flat_map(|file| read(file).into_iter().map(|used| (file.clone(), used))).collect()
 }
 
-pub fn fixed_keys() -> BTreeSet<String> {
-    all_uses().into_iter().filter(|(_, used)| used.is_fixed).map(|(_, used)| used.key).collect()
-}
-
 /// What is wrong with uses, and which messages nobody uses.
 fn compare(uses: &[(PathBuf, Use)], catalogue: &Messages) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut unused: BTreeMap<&str, ()> = catalogue.keys().map(|key| (key.as_str(), ())).collect();
-    let mut kinds: BTreeMap<&str, bool> = BTreeMap::new();
     for (file, used) in uses {
         unused.remove(used.key.as_str());
         let place = file.display();
-        if *kinds.entry(&used.key).or_insert(used.is_fixed) != used.is_fixed {
-            wrong.push(format!("{place}: `{}` is said and fixed", used.key));
-        }
         match catalogue.get(&used.key) {
             None => wrong.push(format!("{place}: `{}` is not in locales/en", used.key)),
             Some(names) if *names != used.arguments => wrong
@@ -157,7 +148,7 @@ fn nothing_below_the_binary_speaks_the_language_of_people_alone() {
     assert_eq!(
         wrong,
         Vec::<PathBuf>::new(),
-        "use `localized!` for errors, `fixed!` for what only models read"
+        "use `localized!` for errors, a literal for what only models read"
     );
 }
 
@@ -173,19 +164,18 @@ fn the_scanner_finds_keys_and_arguments() {
             count = f(a, b == c),
             odd = x.split(')').count() == 1,
         );
-        fixed!("other", n = if a { "(" } else { "\")" });
+        localized!("other", n = if a { "(" } else { "\")" });
         essay!("not-ours");
         ($key:literal) => { say!($key) };
     "#;
-    let used = |is_fixed, key: &str, arguments: &[&str]| Use {
-        is_fixed,
+    let used = |key: &str, arguments: &[&str]| Use {
         key: key.to_owned(),
         arguments: arguments.iter().map(|name| (*name).to_owned()).collect(),
     };
     let expected = [
-        used(false, "plain", &[]),
-        used(false, "with-arguments", &["name", "list", "count", "odd"]),
-        used(true, "other", &["n"]),
+        used("plain", &[]),
+        used("with-arguments", &["name", "list", "count", "odd"]),
+        used("other", &["n"]),
     ];
     assert_eq!(uses(source), expected);
 }
@@ -203,5 +193,4 @@ fn missing_unused_and_different_are_told() {
     assert_eq!(found(r#"say!("a", x); say!("b"); say!("c"); say!("d")"#).len(), 1);
     assert_eq!(found(r#"say!("a", y = x); say!("b"); say!("c")"#).len(), 1);
     assert_eq!(found(r#"say!("a", x); say!("b")"#), ["nobody says `c`"]);
-    assert_eq!(found(r#"say!("a", x); say!("b"); say!("c"); fixed!("c")"#).len(), 1);
 }

@@ -17,7 +17,7 @@ fn pauses(fake: &Fake) -> Vec<u64> {
     fake.times().windows(2).map(|pair| (pair[1] - pair[0]).as_millis() as u64).collect()
 }
 
-/// What an attempt with the usual prompt may have cost, when `output` bytes of an answer were seen.
+/// Upper bound of the cost of an attempt with the usual prompt, after `output` bytes of an answer.
 fn lost(attempts: u64, output: u64) -> Usage {
     let input = attempts * (tokens_at_most(PROMPT) + tokens_at_most(""));
     Usage { input, output, estimated: true, ..Usage::default() }

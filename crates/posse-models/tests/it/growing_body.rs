@@ -6,7 +6,7 @@ use posse_models::body::{BodyMemo, EncodingWork};
 use posse_models::openai_chat::OpenAiChat;
 use posse_runtime::ports::Model;
 use posse_testkit::server::Server;
-use posse_testkit::wire::{Format, Say};
+use posse_testkit::wire::{LoopbackFormat, Say};
 use serde_json::json;
 
 use crate::support::{Talk, endpoint, model};
@@ -37,7 +37,7 @@ async fn call(talk: &mut Talk, model: &dyn Model) -> EncodingWork {
 
 #[tokio::test]
 async fn a_turn_serialises_only_what_is_new_in_it() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let server = Server::handler(|request| Say::text("ok").answer(request)).await;
         let model = model(format, server.url());
         let mut talk = Talk::new();
@@ -55,7 +55,7 @@ async fn a_turn_serialises_only_what_is_new_in_it() {
 
 #[tokio::test]
 async fn the_reused_body_is_the_body_one_would_build_from_nothing() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let server = Server::handler(|request| Say::text("ok").answer(request)).await;
         let model = model(format, server.url());
         let mut talk = Talk::new();
@@ -109,7 +109,7 @@ async fn a_schema_that_is_not_json_is_named_before_anything_is_sent() {
     let server = Server::script([]).await;
     let mut talk = Talk::new();
     talk.tools[1].input_schema = "{oops".to_owned();
-    let failure = talk.call(&*model(Format::Anthropic, server.url())).await.unwrap_err();
+    let failure = talk.call(&*model(LoopbackFormat::Anthropic, server.url())).await.unwrap_err();
     assert_eq!(failure.message, "the schema of tool `grep` is not JSON");
     assert_eq!(server.requests().len(), 0);
 }

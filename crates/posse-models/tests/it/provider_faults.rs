@@ -8,7 +8,7 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::tokens::tokens_at_most;
 use posse_models::http::{KeySource, SecretText};
 use posse_testkit::server::{Answer, Server};
-use posse_testkit::wire::{Format, Say};
+use posse_testkit::wire::{LoopbackFormat, Say};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -18,11 +18,11 @@ fn error_answer(status: u16, body: Value) -> Answer {
     Answer::json(status, &body)
 }
 
-async fn fails(format: Format, answer: Answer) -> ModelFailure {
+async fn fails(format: LoopbackFormat, answer: Answer) -> ModelFailure {
     ask(format, answer).await.expect_err("the call was expected to fail")
 }
 
-async fn replies(format: Format, answer: Answer) -> Reply {
+async fn replies(format: LoopbackFormat, answer: Answer) -> Reply {
     ask(format, answer).await.expect("the call was expected to succeed")
 }
 
@@ -44,7 +44,7 @@ fn chat_calls(deltas: &[Value], finish: &str) -> Answer {
 // P01, P02
 #[tokio::test]
 async fn a_rate_limit_keeps_its_status_and_its_waiting_time_in_streams_too() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         for (headers, expected) in [
             (vec![("retry-after", "7")], Some(7_000)),
             (vec![("retry-after", "0")], Some(0)),
@@ -75,7 +75,7 @@ async fn a_rate_limit_keeps_its_status_and_its_waiting_time_in_streams_too() {
 // P03, P04, P14, P15, P43
 #[tokio::test]
 async fn refused_requests_are_typed_in_every_format() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         for (status, code, message, kind) in [
             (429, "insufficient_quota", "You exceeded your current quota", FailureKind::QuotaExhausted),
             (529, "overloaded_error", "Overloaded", FailureKind::Overloaded),
@@ -101,7 +101,7 @@ async fn refused_requests_are_typed_in_every_format() {
 // P05, P40
 #[tokio::test]
 async fn an_error_inside_a_stream_voids_what_came_before_it() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         for (kind, expected) in [
             ("overloaded_error", FailureKind::Overloaded),
             ("rate_limit_error", FailureKind::RateLimited),
@@ -124,13 +124,13 @@ async fn an_error_inside_a_stream_voids_what_came_before_it() {
 async fn a_stream_that_stops_early_is_a_failed_connection_wherever_it_stops() {
     let said =
         Say::text("Some text").and_call("c", "read", json!({"path": "a long enough path to be split"}));
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let events = said.events(format);
         // Everything after the reason to finish belongs to P09.
         let last = match format {
-            Format::Anthropic => events.len() - 2,
-            Format::OpenAiChat => events.len() - 3,
-            Format::OpenAiResponses | Format::Gemini => events.len() - 1,
+            LoopbackFormat::Anthropic => events.len() - 2,
+            LoopbackFormat::OpenAiChat => events.len() - 3,
+            LoopbackFormat::OpenAiResponses | LoopbackFormat::Gemini => events.len() - 1,
         };
         for kept in 0..=last {
             let cut = fails(format, Answer::sse("").chunks(events.clone()).cut_after(kept)).await;
@@ -148,7 +148,7 @@ async fn a_stream_that_stops_early_is_a_failed_connection_wherever_it_stops() {
 // P08
 #[tokio::test]
 async fn a_finished_reply_does_not_wait_for_the_socket() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let reply = replies(format, Answer::sse(Say::text("done").sse(format)).stay_open()).await;
         assert_eq!((text_of(&reply).as_str(), &reply.stop), ("done", &ReplyStop::EndTurn), "{format:?}");
         assert_eq!(reply.notes, Vec::<String>::new());
@@ -158,7 +158,7 @@ async fn a_finished_reply_does_not_wait_for_the_socket() {
 // P09
 #[tokio::test]
 async fn a_reply_that_said_why_it_ends_counts_without_its_end_marker() {
-    for format in [Format::Anthropic, Format::OpenAiChat] {
+    for format in [LoopbackFormat::Anthropic, LoopbackFormat::OpenAiChat] {
         let events = Say::text("done").events(format);
         let without_marker = events[..events.len() - 1].concat();
         for answer in [
@@ -176,7 +176,7 @@ async fn a_reply_that_said_why_it_ends_counts_without_its_end_marker() {
 // P12
 #[tokio::test]
 async fn what_happens_on_the_way_is_a_connection_failure() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let failure = fails(format, Answer::hang_up()).await;
         assert_eq!((failure.kind, failure.status), (FailureKind::Connection, None), "{format:?} hung up");
         assert!(failure.lost.input > 0, "the request was sent, so it may have been worked on");
@@ -206,7 +206,7 @@ async fn what_happens_on_the_way_is_a_connection_failure() {
 // P13
 #[tokio::test]
 async fn a_refused_key_is_read_once_more_and_beats_every_word_about_quota() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let denied =
             || error_answer(401, json!({"error": {"code": "insufficient_quota", "message": "billing"}}));
         let server = Server::script([denied(), Answer::sse(Say::text("ok").sse(format))]).await;
@@ -246,19 +246,19 @@ async fn a_refused_key_is_read_once_more_and_beats_every_word_about_quota() {
     }
 }
 
-fn max_tokens(format: Format) -> &'static str {
+fn max_tokens(format: LoopbackFormat) -> &'static str {
     match format {
-        Format::Anthropic => "max_tokens",
-        Format::OpenAiChat => "length",
-        Format::OpenAiResponses => "max_output_tokens",
-        Format::Gemini => "MAX_TOKENS",
+        LoopbackFormat::Anthropic => "max_tokens",
+        LoopbackFormat::OpenAiChat => "length",
+        LoopbackFormat::OpenAiResponses => "max_output_tokens",
+        LoopbackFormat::Gemini => "MAX_TOKENS",
     }
 }
 
 // P16
 #[tokio::test]
 async fn the_output_limit_in_text_is_told() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let reply =
             replies(format, Answer::sse(Say::text("half a").stop(max_tokens(format)).sse(format))).await;
         assert_eq!((text_of(&reply).as_str(), &reply.stop), ("half a", &ReplyStop::MaxTokens), "{format:?}");
@@ -295,9 +295,9 @@ async fn arguments_cut_by_the_output_limit_are_truncated_and_never_empty() {
     for fragments in [&[][..], &[r#"{"path":"#, r#""a"#], &["{"]] {
         let expected = CallArguments::Truncated(fragments.concat());
         for (format, answer) in [
-            (Format::Anthropic, anthropic(fragments)),
-            (Format::OpenAiChat, chat(fragments)),
-            (Format::OpenAiResponses, responses(fragments)),
+            (LoopbackFormat::Anthropic, anthropic(fragments)),
+            (LoopbackFormat::OpenAiChat, chat(fragments)),
+            (LoopbackFormat::OpenAiResponses, responses(fragments)),
         ] {
             let reply = replies(format, answer).await;
             assert_eq!(reply.stop, ReplyStop::MaxTokens);
@@ -307,7 +307,7 @@ async fn arguments_cut_by_the_output_limit_are_truncated_and_never_empty() {
     // A whole reply shows `{}` for arguments that were never finished.
     let whole = json!({"content": [{"type": "tool_use", "id": "c", "name": "write", "input": {}}],
         "stop_reason": "max_tokens"});
-    let reply = replies(Format::Anthropic, Answer::json(200, &whole)).await;
+    let reply = replies(LoopbackFormat::Anthropic, Answer::json(200, &whole)).await;
     assert_eq!(calls_of(&reply)[0].3, CallArguments::Truncated("{}".into()));
 }
 
@@ -323,17 +323,17 @@ async fn arguments_are_judged_by_what_they_are() {
     ] {
         let mut deltas = vec![json!({"index": 0, "id": "c", "function": {"name": "t"}})];
         deltas.extend(fragments.iter().map(|f| json!({"index": 0, "function": {"arguments": f}})));
-        let reply = replies(Format::OpenAiChat, chat_calls(&deltas, "tool_calls")).await;
+        let reply = replies(LoopbackFormat::OpenAiChat, chat_calls(&deltas, "tool_calls")).await;
         assert_eq!(calls_of(&reply)[0].3, expected, "{fragments:?}");
     }
     for bad in ["{a:1}", "[1]", r#""{\"a\":1}""#, r#"{"a":1} {"b":2}"#] {
         let delta = json!({"index": 0, "id": "c", "function": {"name": "t", "arguments": bad}});
-        let reply = replies(Format::OpenAiChat, chat_calls(&[delta], "tool_calls")).await;
+        let reply = replies(LoopbackFormat::OpenAiChat, chat_calls(&[delta], "tool_calls")).await;
         assert!(matches!(&calls_of(&reply)[0].3, CallArguments::Invalid(text, _) if text == bad), "{bad}");
     }
     // Some servers send the object itself.
     let delta = json!({"index": 0, "id": "c", "function": {"name": "t", "arguments": {"a": 1}}});
-    let reply = replies(Format::OpenAiChat, chat_calls(&[delta], "tool_calls")).await;
+    let reply = replies(LoopbackFormat::OpenAiChat, chat_calls(&[delta], "tool_calls")).await;
     assert_eq!(calls_of(&reply)[0].3, CallArguments::Object(r#"{"a":1}"#.into()));
 }
 
@@ -341,7 +341,7 @@ async fn arguments_are_judged_by_what_they_are() {
 #[tokio::test]
 async fn repeated_ids_stay_separate_calls() {
     let say = Say::call("same", "read", json!({"path": "a"})).and_call("same", "read", json!({"path": "b"}));
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         for answer in [Answer::sse(say.sse(format)), Answer::json(200, &say.json(format))] {
             let reply = replies(format, answer).await;
             let found: Vec<_> =
@@ -392,7 +392,7 @@ async fn missing_ids_missing_indexes_and_repeated_indexes_do_not_mix_calls() {
         ],
     ];
     for deltas in cases {
-        let reply = replies(Format::OpenAiChat, chat_calls(&deltas, "tool_calls")).await;
+        let reply = replies(LoopbackFormat::OpenAiChat, chat_calls(&deltas, "tool_calls")).await;
         let found: Vec<_> =
             calls_of(&reply).into_iter().map(|(index, _, name, a)| (index, name, a)).collect();
         let object = |text: &str| CallArguments::Object(text.to_owned());
@@ -402,14 +402,14 @@ async fn missing_ids_missing_indexes_and_repeated_indexes_do_not_mix_calls() {
     }
     // Two calls of one name in two events of Gemini, which gives no ids.
     let say = Say::call("", "read", json!({"n": 1})).and_call("", "read", json!({"n": 2}));
-    let reply = replies(Format::Gemini, Answer::sse(say.sse(Format::Gemini))).await;
+    let reply = replies(LoopbackFormat::Gemini, Answer::sse(say.sse(LoopbackFormat::Gemini))).await;
     assert_eq!(calls_of(&reply).len(), 2);
 }
 
 // P27
 #[tokio::test]
 async fn a_name_of_ten_kilobytes_is_bounded() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let say = Say::call("c", &"é".repeat(5_000), json!({}));
         let reply = replies(format, Answer::sse(say.sse(format))).await;
         assert!(calls_of(&reply)[0].2.len() <= 1024, "{format:?}");
@@ -419,7 +419,7 @@ async fn a_name_of_ten_kilobytes_is_bounded() {
 // P28, P29
 #[tokio::test]
 async fn an_empty_reply_is_told_as_it_is_and_reasoning_alone_keeps_its_signature() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let empty = replies(format, Answer::sse(Say::default().sse(format))).await;
         assert_eq!((empty.blocks.len(), &empty.stop), (0, &ReplyStop::EndTurn), "{format:?}");
         let thought = replies(format, Answer::sse(Say::default().thinking("hm", "sig").sse(format))).await;
@@ -432,14 +432,16 @@ async fn an_empty_reply_is_told_as_it_is_and_reasoning_alone_keeps_its_signature
             Block::ToolCall(_) => false,
         });
         // Chat has no signatures.
-        assert!(kept || format == Format::OpenAiChat, "{format:?}: {:?}", thought.blocks);
+        assert!(kept || format == LoopbackFormat::OpenAiChat, "{format:?}: {:?}", thought.blocks);
     }
 }
 
 // P30: a promise without a call is told as it is, and the run asks again.
 #[tokio::test]
 async fn stopping_for_a_tool_without_naming_one_is_told_as_it_is() {
-    for (format, stop) in [(Format::Anthropic, "tool_use"), (Format::OpenAiChat, "tool_calls")] {
+    for (format, stop) in
+        [(LoopbackFormat::Anthropic, "tool_use"), (LoopbackFormat::OpenAiChat, "tool_calls")]
+    {
         let reply = replies(format, Answer::sse(Say::text("I will").stop(stop).sse(format))).await;
         assert_eq!((text_of(&reply), &reply.stop), ("I will".to_owned(), &ReplyStop::ToolUse), "{format:?}");
         assert_eq!(reply.blocks.len(), 1, "{format:?}");
@@ -450,8 +452,11 @@ async fn stopping_for_a_tool_without_naming_one_is_told_as_it_is() {
 async fn a_call_that_gemini_calls_malformed_breaks_the_protocol() {
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"] {
         let say = Say::text("x").stop(reason);
-        for answer in [Answer::sse(say.sse(Format::Gemini)), Answer::json(200, &say.json(Format::Gemini))] {
-            let failure = fails(Format::Gemini, answer).await;
+        for answer in [
+            Answer::sse(say.sse(LoopbackFormat::Gemini)),
+            Answer::json(200, &say.json(LoopbackFormat::Gemini)),
+        ] {
+            let failure = fails(LoopbackFormat::Gemini, answer).await;
             assert_eq!(failure.kind, FailureKind::Protocol);
             assert!(failure.message.contains(reason));
         }
@@ -463,11 +468,11 @@ async fn a_call_that_gemini_calls_malformed_breaks_the_protocol() {
 async fn a_refusal_is_a_reply_with_its_text() {
     let refused = |reply: &Reply| (text_of(reply), reply.stop.clone());
     for (format, stop) in [
-        (Format::Anthropic, "refusal"),
-        (Format::OpenAiChat, "content_filter"),
-        (Format::OpenAiResponses, "content_filter"),
-        (Format::Gemini, "SAFETY"),
-        (Format::Gemini, "PROHIBITED_CONTENT"),
+        (LoopbackFormat::Anthropic, "refusal"),
+        (LoopbackFormat::OpenAiChat, "content_filter"),
+        (LoopbackFormat::OpenAiResponses, "content_filter"),
+        (LoopbackFormat::Gemini, "SAFETY"),
+        (LoopbackFormat::Gemini, "PROHIBITED_CONTENT"),
     ] {
         let reply = replies(format, Answer::sse(Say::text("I cannot").stop(stop).sse(format))).await;
         assert_eq!(refused(&reply), ("I cannot".to_owned(), ReplyStop::Refusal), "{format:?}");
@@ -476,20 +481,20 @@ async fn a_refusal_is_a_reply_with_its_text() {
         json!({"choices": [{"index": 0, "delta": {"refusal": "I can"}}]}),
         json!({"choices": [{"index": 0, "delta": {"refusal": "not"}, "finish_reason": "stop"}]}),
     ]);
-    let reply = replies(Format::OpenAiChat, Answer::sse(format!("{chat}data: [DONE]\n\n"))).await;
+    let reply = replies(LoopbackFormat::OpenAiChat, Answer::sse(format!("{chat}data: [DONE]\n\n"))).await;
     assert_eq!(refused(&reply), ("I cannot".to_owned(), ReplyStop::Refusal));
 
     let item = json!({"type": "message", "content": [{"type": "refusal", "refusal": "I cannot"}]});
     let whole = json!({"status": "completed", "output": [item]});
-    let reply = replies(Format::OpenAiResponses, Answer::json(200, &whole)).await;
+    let reply = replies(LoopbackFormat::OpenAiResponses, Answer::json(200, &whole)).await;
     assert_eq!(refused(&reply), ("I cannot".to_owned(), ReplyStop::Refusal));
 
     let blocked = events(&[json!({"promptFeedback": {"blockReason": "SAFETY"}})]);
-    let reply = replies(Format::Gemini, Answer::sse(blocked)).await;
+    let reply = replies(LoopbackFormat::Gemini, Answer::sse(blocked)).await;
     assert_eq!(reply.stop, ReplyStop::Refusal);
     assert!(reply.notes.iter().any(|note| note.contains("SAFETY")), "{:?}", reply.notes);
 
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let filtered = json!({"error": {"code": "content_filter", "message": "the prompt was filtered"}});
         let reply = replies(format, error_answer(400, filtered)).await;
         assert_eq!(refused(&reply), ("the prompt was filtered".to_owned(), ReplyStop::Refusal), "{format:?}");
@@ -500,13 +505,13 @@ async fn a_refusal_is_a_reply_with_its_text() {
 #[tokio::test]
 async fn a_pause_a_full_context_and_unknown_reasons_are_kept_apart() {
     for (format, stop, expected) in [
-        (Format::Anthropic, "pause_turn", ReplyStop::Paused),
-        (Format::Anthropic, "model_context_window_exceeded", ReplyStop::ContextFull),
-        (Format::Anthropic, "stop_sequence", ReplyStop::EndTurn),
-        (Format::Anthropic, "tired", ReplyStop::Other("tired".into())),
-        (Format::OpenAiChat, "tired", ReplyStop::Other("tired".into())),
-        (Format::OpenAiResponses, "tired", ReplyStop::Other("incomplete: tired".into())),
-        (Format::Gemini, "TIRED", ReplyStop::Other("TIRED".into())),
+        (LoopbackFormat::Anthropic, "pause_turn", ReplyStop::Paused),
+        (LoopbackFormat::Anthropic, "model_context_window_exceeded", ReplyStop::ContextFull),
+        (LoopbackFormat::Anthropic, "stop_sequence", ReplyStop::EndTurn),
+        (LoopbackFormat::Anthropic, "tired", ReplyStop::Other("tired".into())),
+        (LoopbackFormat::OpenAiChat, "tired", ReplyStop::Other("tired".into())),
+        (LoopbackFormat::OpenAiResponses, "tired", ReplyStop::Other("incomplete: tired".into())),
+        (LoopbackFormat::Gemini, "TIRED", ReplyStop::Other("TIRED".into())),
     ] {
         let say = Say::text("x").stop(stop);
         for answer in [Answer::sse(say.sse(format)), Answer::json(200, &say.json(format))] {
@@ -519,7 +524,7 @@ async fn a_pause_a_full_context_and_unknown_reasons_are_kept_apart() {
 #[tokio::test]
 async fn characters_and_line_ends_split_across_chunks_arrive_whole() {
     let text = "naïve 日本語 😀 end";
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let stream = Say::text(text).sse(format);
         let crlf = String::from_utf8(stream.clone()).unwrap().replace('\n', "\r\n").into_bytes();
         let with_mark = [b"\xef\xbb\xbf".as_slice(), &stream].concat();
@@ -536,12 +541,12 @@ async fn characters_and_line_ends_split_across_chunks_arrive_whole() {
 // P35
 #[tokio::test]
 async fn a_bad_byte_costs_one_event_and_is_told() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let mut stream = Say::text("abcdefghijklmnopqrstuvwxyz").sse(format);
         let at = stream.windows(7).position(|window| window == b"hijklmn").unwrap();
         stream[at + 3] = 0xff;
         let reply = replies(format, Answer::sse(stream)).await;
-        if format == Format::OpenAiResponses {
+        if format == LoopbackFormat::OpenAiResponses {
             // The finished item repeats the text without the bad byte.
             assert_eq!(text_of(&reply), "abcdefghijklmnopqrstuvwxyz");
         } else {
@@ -555,14 +560,14 @@ async fn a_bad_byte_costs_one_event_and_is_told() {
 #[tokio::test]
 async fn endless_events_huge_bodies_and_compressed_answers_are_refused() {
     let endless = Answer::sse("").chunks((0..18).map(|_| vec![b'x'; 1 << 20]));
-    assert_eq!(fails(Format::Anthropic, endless).await.kind, FailureKind::Protocol);
+    assert_eq!(fails(LoopbackFormat::Anthropic, endless).await.kind, FailureKind::Protocol);
 
     let huge = Answer::json(200, &json!({})).chunks((0..34).map(|_| vec![b' '; 1 << 20]));
-    let failure = fails(Format::OpenAiChat, huge).await;
+    let failure = fails(LoopbackFormat::OpenAiChat, huge).await;
     assert_eq!(failure.kind, FailureKind::Protocol);
     assert!(failure.message.contains("larger than"), "{failure}");
 
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let zipped = Answer::sse(Say::text("x").sse(format)).header("content-encoding", "gzip");
         let failure = fails(format, zipped).await;
         assert_eq!(failure.kind, FailureKind::Protocol);
@@ -573,7 +578,7 @@ async fn endless_events_huge_bodies_and_compressed_answers_are_refused() {
 // P39
 #[tokio::test]
 async fn pages_and_error_bodies_are_typed_and_quoted_briefly_without_the_key() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let page = format!("<html>key {KEY} \u{1b}[31m{}</html>", "x".repeat(9_000));
         let ok = fails(format, Answer::new(200, "text/html; charset=utf-8", page.clone())).await;
         assert_eq!(ok.kind, FailureKind::Protocol, "{format:?}");
@@ -605,7 +610,7 @@ async fn pages_and_error_bodies_are_typed_and_quoted_briefly_without_the_key() {
 // P39
 #[tokio::test]
 async fn a_whole_reply_is_taken_although_a_stream_was_asked_for() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let reply = replies(format, Answer::json(200, &Say::text("whole").json(format))).await;
         assert_eq!(text_of(&reply), "whole");
         assert!(reply.notes[0].contains("at once"), "{:?}", reply.notes);
@@ -615,11 +620,11 @@ async fn a_whole_reply_is_taken_although_a_stream_was_asked_for() {
 // P42
 #[tokio::test]
 async fn usage_that_is_missing_or_nonsense_is_estimated() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         for nonsense in [Value::Null, json!(-5), json!(1e30), json!("many")] {
             let mut whole = Say::text("twelve chars").json(format);
             let (report, fields) = match format {
-                Format::Anthropic => (
+                LoopbackFormat::Anthropic => (
                     "usage",
                     vec![
                         "input_tokens",
@@ -628,9 +633,9 @@ async fn usage_that_is_missing_or_nonsense_is_estimated() {
                         "cache_creation_input_tokens",
                     ],
                 ),
-                Format::OpenAiChat => ("usage", vec!["prompt_tokens", "completion_tokens"]),
-                Format::OpenAiResponses => ("usage", vec!["input_tokens", "output_tokens"]),
-                Format::Gemini => {
+                LoopbackFormat::OpenAiChat => ("usage", vec!["prompt_tokens", "completion_tokens"]),
+                LoopbackFormat::OpenAiResponses => ("usage", vec!["input_tokens", "output_tokens"]),
+                LoopbackFormat::Gemini => {
                     ("usageMetadata", vec!["promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount"])
                 }
             };
@@ -647,7 +652,7 @@ async fn usage_that_is_missing_or_nonsense_is_estimated() {
         let mut without = Say::text("x").json(format);
         without.as_object_mut().unwrap().retain(|key, _| !key.starts_with("usage"));
         assert!(replies(format, Answer::json(200, &without)).await.usage.estimated, "{format:?}");
-        let name = if format == Format::Gemini { "usageMetadata" } else { "usage" };
+        let name = if format == LoopbackFormat::Gemini { "usageMetadata" } else { "usage" };
         for shapeless in [Value::Null, json!("lots"), json!([1])] {
             without[name] = shapeless;
             assert!(replies(format, Answer::json(200, &without)).await.usage.estimated, "{format:?}");
@@ -662,7 +667,7 @@ async fn gateway_headers_are_sent_and_their_values_kept_out_of_errors() {
             .await;
     let mut at = endpoint(server.url());
     at.headers = vec![("X-Gateway".to_owned(), SecretText::new("gateway-token-123"))];
-    let failure = Talk::new().call(&*model_at(Format::OpenAiChat, at)).await.unwrap_err();
+    let failure = Talk::new().call(&*model_at(LoopbackFormat::OpenAiChat, at)).await.unwrap_err();
     assert_eq!(server.request().header("x-gateway"), Some("gateway-token-123"));
     assert_eq!(failure.message, "bad [key] and [key]");
 }
@@ -678,7 +683,7 @@ async fn a_dropped_call_closes_its_connection_and_the_conversation_goes_on() {
         if *seen == 1 { answer.chunks([": waiting\n\n"]).stay_open() } else { answer }
     })
     .await;
-    let model = model(Format::Anthropic, server.url());
+    let model = model(LoopbackFormat::Anthropic, server.url());
     let mut talk = Talk::new();
     let (alive, mut woken) = tokio::sync::mpsc::unbounded_channel();
     struct Bell(tokio::sync::mpsc::UnboundedSender<()>);

@@ -8,7 +8,7 @@ use posse_models::http::{KeySource, ProviderEndpoint};
 use posse_models::openai_chat::{ChatDialect, OpenAiChat};
 use posse_runtime::ports::ToolUse;
 use posse_testkit::server::{Recorded, Server};
-use posse_testkit::wire::{self, Format, Say};
+use posse_testkit::wire::{self, LoopbackFormat, Say};
 use serde_json::{Value, json};
 
 use crate::support::{KEY, Talk, Watcher, calls_of, model, text_of};
@@ -16,7 +16,7 @@ use crate::support::{KEY, Talk, Watcher, calls_of, model, text_of};
 const THOUGHT: &str = "I should look at both files — naïvely.";
 
 /// A reply with reasoning, text and two parallel calls; then the results; then a text.
-async fn two_turns(format: Format, buffered: bool) -> Vec<Recorded> {
+async fn two_turns(format: LoopbackFormat, buffered: bool) -> Vec<Recorded> {
     let ask = Say::text("Looking — 日本.")
         .thinking(THOUGHT, "sig==")
         .and_call("call_a", "read", json!({"path": "a.rs"}))
@@ -43,7 +43,7 @@ async fn two_turns(format: Format, buffered: bool) -> Vec<Recorded> {
     assert_eq!(first.stop, ReplyStop::ToolUse);
     assert_eq!(first.model, model.name());
     assert_eq!(first.notes, Vec::<String>::new());
-    let counts_writes = format == Format::Anthropic;
+    let counts_writes = format == LoopbackFormat::Anthropic;
     assert_eq!(
         first.usage,
         Usage {
@@ -57,7 +57,7 @@ async fn two_turns(format: Format, buffered: bool) -> Vec<Recorded> {
     );
     assert_eq!(watcher.all("text "), "Looking — 日本.", "fragments are shown once each");
     assert_eq!(watcher.all("call "), "0 read1 grep");
-    if !(buffered && format == Format::OpenAiResponses) {
+    if !(buffered && format == LoopbackFormat::OpenAiResponses) {
         assert_eq!(watcher.all("thinking "), THOUGHT);
     }
     assert!(*watcher.alive.lock().unwrap() > 0);
@@ -71,14 +71,14 @@ async fn two_turns(format: Format, buffered: bool) -> Vec<Recorded> {
     server.requests()
 }
 
-async fn bodies(format: Format) -> [Value; 2] {
+async fn bodies(format: LoopbackFormat) -> [Value; 2] {
     let mut found = Vec::new();
     for buffered in [false, true] {
         let requests = two_turns(format, buffered).await;
         assert_eq!(requests.len(), 2);
         assert_eq!(requests[0].connection, requests[1].connection, "the connection is kept");
         let mut bodies: Vec<Value> = requests.iter().map(Recorded::json).collect();
-        if format != Format::Gemini {
+        if format != LoopbackFormat::Gemini {
             for body in &mut bodies {
                 let asked = body.as_object_mut().unwrap().remove("stream");
                 assert_eq!(asked, (!buffered).then_some(json!(true)));
@@ -94,7 +94,7 @@ async fn bodies(format: Format) -> [Value; 2] {
 // R162
 #[tokio::test]
 async fn anthropic_carries_thinking_with_its_signature_and_marks_the_cache() {
-    let requests = two_turns(Format::Anthropic, false).await;
+    let requests = two_turns(LoopbackFormat::Anthropic, false).await;
     assert_eq!((requests[0].method.as_str(), requests[0].path.as_str()), ("POST", "/v1/messages"));
     assert_eq!(requests[0].header("x-api-key"), Some(KEY));
     assert_eq!(requests[0].header("anthropic-version"), Some("2023-06-01"));
@@ -102,7 +102,7 @@ async fn anthropic_carries_thinking_with_its_signature_and_marks_the_cache() {
     let length = requests[0].body.len().to_string();
     assert_eq!(requests[0].header("content-length"), Some(length.as_str()));
 
-    let [first, second] = bodies(Format::Anthropic).await;
+    let [first, second] = bodies(LoopbackFormat::Anthropic).await;
     let mark = json!({"type": "ephemeral"});
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     assert_eq!(
@@ -141,12 +141,12 @@ async fn anthropic_carries_thinking_with_its_signature_and_marks_the_cache() {
 // R163
 #[tokio::test]
 async fn chat_sends_calls_and_results_as_messages() {
-    let requests = two_turns(Format::OpenAiChat, false).await;
+    let requests = two_turns(LoopbackFormat::OpenAiChat, false).await;
     assert_eq!(requests[0].path, "/chat/completions");
     assert_eq!(requests[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     assert_eq!(requests[0].json()["stream_options"], json!({"include_usage": true}));
 
-    let [first, second] = bodies(Format::OpenAiChat).await;
+    let [first, second] = bodies(LoopbackFormat::OpenAiChat).await;
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     let tool = |name: &str| {
         json!({"type": "function", "function": {"name": name, "description": format!("The tool {name}."),
@@ -181,9 +181,9 @@ async fn chat_sends_calls_and_results_as_messages() {
 
 #[tokio::test]
 async fn responses_replays_encrypted_reasoning_before_its_calls() {
-    let requests = two_turns(Format::OpenAiResponses, false).await;
+    let requests = two_turns(LoopbackFormat::OpenAiResponses, false).await;
     assert_eq!(requests[0].path, "/responses");
-    let [first, second] = bodies(Format::OpenAiResponses).await;
+    let [first, second] = bodies(LoopbackFormat::OpenAiResponses).await;
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     let tool = |name: &str| {
         json!({"type": "function", "name": name, "description": format!("The tool {name}."), "strict": false,
@@ -219,12 +219,12 @@ async fn responses_replays_encrypted_reasoning_before_its_calls() {
 
 #[tokio::test]
 async fn gemini_puts_the_signature_back_on_the_part_it_came_with() {
-    let requests = two_turns(Format::Gemini, false).await;
+    let requests = two_turns(LoopbackFormat::Gemini, false).await;
     assert_eq!(requests[0].path, "/models/gemini-3-pro:streamGenerateContent?alt=sse");
     assert_eq!(requests[0].header("x-goog-api-key"), Some(KEY));
-    assert_eq!(two_turns(Format::Gemini, true).await[0].path, "/models/gemini-3-pro:generateContent");
+    assert_eq!(two_turns(LoopbackFormat::Gemini, true).await[0].path, "/models/gemini-3-pro:generateContent");
 
-    let [first, second] = bodies(Format::Gemini).await;
+    let [first, second] = bodies(LoopbackFormat::Gemini).await;
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     let tool = |name: &str| json!({"name": name, "description": format!("The tool {name}."), "parametersJsonSchema": schema});
     assert_eq!(
@@ -260,7 +260,7 @@ async fn a_signature_on_an_empty_part_of_gemini_goes_back_alone() {
         say.answer(request)
     })
     .await;
-    let model = model(Format::Gemini, server.url());
+    let model = model(LoopbackFormat::Gemini, server.url());
     let mut talk = Talk::new();
     let reply = talk.call(&*model).await.unwrap();
     talk.take(reply, &[]);
@@ -286,16 +286,16 @@ async fn redacted_thinking_and_unknown_blocks_go_back_to_anthropic_and_to_nobody
     ]
     .map(|data| format!("data: {data}\n\n"))
     .concat();
-    let server = Server::handler(move |request| match Format::of(request) {
-        Some(Format::Anthropic) => posse_testkit::server::Answer::sse(stream.clone()),
+    let server = Server::handler(move |request| match LoopbackFormat::of(request) {
+        Some(LoopbackFormat::Anthropic) => posse_testkit::server::Answer::sse(stream.clone()),
         _ => Say::text("ok").answer(request),
     })
     .await;
     let mut talk = Talk::new();
-    let reply = talk.call(&*model(Format::Anthropic, server.url())).await.unwrap();
+    let reply = talk.call(&*model(LoopbackFormat::Anthropic, server.url())).await.unwrap();
     talk.take(reply, &[]);
     talk.messages.push(Message::user("go on"));
-    talk.call(&*model(Format::Anthropic, server.url())).await.unwrap();
+    talk.call(&*model(LoopbackFormat::Anthropic, server.url())).await.unwrap();
     assert_eq!(
         server.requests()[1].json()["messages"][1]["content"],
         json!([
@@ -304,7 +304,7 @@ async fn redacted_thinking_and_unknown_blocks_go_back_to_anthropic_and_to_nobody
             {"type": "text", "text": "hi"},
         ])
     );
-    for format in [Format::OpenAiChat, Format::OpenAiResponses, Format::Gemini] {
+    for format in [LoopbackFormat::OpenAiChat, LoopbackFormat::OpenAiResponses, LoopbackFormat::Gemini] {
         talk.call(&*model(format, server.url())).await.unwrap();
         let body = String::from_utf8(server.requests().last().unwrap().body.clone()).unwrap();
         assert!(body.contains("hi") && !body.contains("xyz") && !body.contains("server_tool_use"), "{body}");
@@ -314,7 +314,7 @@ async fn redacted_thinking_and_unknown_blocks_go_back_to_anthropic_and_to_nobody
 #[tokio::test]
 async fn settings_reach_every_format() {
     let schema = json!({"type": "object", "required": ["verdict"]});
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let server = Server::handler(|request| Say::text("{}").answer(request)).await;
         let mut talk = Talk::new();
         talk.settings.temperature = Some(0.5);
@@ -324,25 +324,25 @@ async fn settings_reach_every_format() {
         talk.call(&*model(format, server.url())).await.unwrap();
         let body = server.request().json();
         match format {
-            Format::Anthropic => {
+            LoopbackFormat::Anthropic => {
                 assert_eq!(body["tool_choice"], json!({"type": "none"}));
                 assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 3000}));
                 assert_eq!(body["output_config"]["format"], json!({"type": "json_schema", "schema": schema}));
                 assert_eq!(body.get("temperature"), None, "refused together with thinking");
             }
-            Format::OpenAiChat => {
+            LoopbackFormat::OpenAiChat => {
                 assert_eq!(body["tool_choice"], "none");
                 assert_eq!(body["reasoning_effort"], "medium");
                 assert_eq!(body["response_format"]["json_schema"]["schema"], schema);
                 assert_eq!(body["temperature"], 0.5);
             }
-            Format::OpenAiResponses => {
+            LoopbackFormat::OpenAiResponses => {
                 assert_eq!(body["tool_choice"], "none");
                 assert_eq!(body["reasoning"], json!({"effort": "medium"}));
                 assert_eq!(body["text"]["format"]["schema"], schema);
                 assert_eq!(body["temperature"], 0.5);
             }
-            Format::Gemini => {
+            LoopbackFormat::Gemini => {
                 assert_eq!(body["toolConfig"]["functionCallingConfig"]["mode"], "NONE");
                 let config = &body["generationConfig"];
                 assert_eq!(
@@ -366,12 +366,12 @@ async fn calls_of_another_model_are_answered_without_thinking_and_signed_for_gem
     .await;
     let mut talk = Talk::new();
     talk.settings.thinking_tokens = Some(2000);
-    let reply = talk.call(&*model(Format::OpenAiChat, server.url())).await.unwrap();
+    let reply = talk.call(&*model(LoopbackFormat::OpenAiChat, server.url())).await.unwrap();
     talk.take(reply, &["r"]);
-    talk.call(&*model(Format::Anthropic, server.url())).await.unwrap();
-    talk.call(&*model(Format::Gemini, server.url())).await.unwrap();
+    talk.call(&*model(LoopbackFormat::Anthropic, server.url())).await.unwrap();
+    talk.call(&*model(LoopbackFormat::Gemini, server.url())).await.unwrap();
     talk.messages.push(Message::user("And now think."));
-    talk.call(&*model(Format::Anthropic, server.url())).await.unwrap();
+    talk.call(&*model(LoopbackFormat::Anthropic, server.url())).await.unwrap();
     let bodies: Vec<Value> = server.requests().iter().map(Recorded::json).collect();
     assert_eq!(bodies[1].get("thinking"), None);
     assert_eq!(bodies[2]["contents"][1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
@@ -405,7 +405,7 @@ async fn a_local_server_needs_no_key_and_gets_the_fields_it_knows() {
 // P20, P27: what the model wrote wrongly goes back in a form every provider accepts.
 #[tokio::test]
 async fn bad_names_and_bad_arguments_are_sent_back_in_a_valid_form() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let server = Server::handler(|request| Say::text("ok").answer(request)).await;
         let call = posse_core::message::ToolCall {
             key: posse_core::id::CallKey { turn: 1, index: 0 },
@@ -424,13 +424,16 @@ async fn bad_names_and_bad_arguments_are_sent_back_in_a_valid_form() {
         assert!(!body.contains("oops") && !body.contains("fs.read"), "{format:?}");
         assert_eq!(wire::results(&server.request()).len(), 1);
         let ids: Vec<&str> = body.matches("id_with_spaces_").collect();
-        assert!(format == Format::Gemini || ids.len() == 2, "{format:?}: call and result name the same id");
+        assert!(
+            format == LoopbackFormat::Gemini || ids.len() == 2,
+            "{format:?}: call and result name the same id"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_streamed_answer_in_chunks_leaves_the_connection_usable() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let server = Server::handler(|request| Say::text("some text").answer(request).chunks_of(50)).await;
         let model = model(format, server.url());
         let mut talk = Talk::new();
@@ -444,7 +447,7 @@ async fn a_streamed_answer_in_chunks_leaves_the_connection_usable() {
 
 #[tokio::test]
 async fn a_handler_can_play_a_task_of_five_turns_in_every_format() {
-    for format in Format::ALL {
+    for format in LoopbackFormat::ALL {
         let server = Server::handler(|request| match wire::turn(request) {
             turn @ 0..4 => {
                 assert_eq!(wire::results(request).len(), turn * 2);

@@ -18,7 +18,7 @@ use posse_runtime::ports::{
     Delta, DeltaSink, Model, ModelMemo, ModelRequest, NoDeltas, ToolUse, UnlimitedCalls,
 };
 use posse_testkit::server::{Answer, Server};
-use posse_testkit::wire::Format;
+use posse_testkit::wire::LoopbackFormat;
 
 pub const KEY: &str = "sk-test-0123456789";
 
@@ -29,16 +29,16 @@ pub fn endpoint(url: &str) -> ProviderEndpoint {
     }
 }
 
-pub fn model(format: Format, url: &str) -> Box<dyn Model> {
+pub fn model(format: LoopbackFormat, url: &str) -> Box<dyn Model> {
     model_at(format, endpoint(url))
 }
 
-pub fn model_at(format: Format, endpoint: ProviderEndpoint) -> Box<dyn Model> {
+pub fn model_at(format: LoopbackFormat, endpoint: ProviderEndpoint) -> Box<dyn Model> {
     match format {
-        Format::Anthropic => Box::new(Anthropic::new(endpoint, "claude-haiku-4-5").unwrap()),
-        Format::OpenAiChat => Box::new(OpenAiChat::new(endpoint, "gpt-5").unwrap()),
-        Format::OpenAiResponses => Box::new(OpenAiResponses::new(endpoint, "gpt-5").unwrap()),
-        Format::Gemini => Box::new(Gemini::new(endpoint, "gemini-3-pro").unwrap()),
+        LoopbackFormat::Anthropic => Box::new(Anthropic::new(endpoint, "claude-haiku-4-5").unwrap()),
+        LoopbackFormat::OpenAiChat => Box::new(OpenAiChat::new(endpoint, "gpt-5").unwrap()),
+        LoopbackFormat::OpenAiResponses => Box::new(OpenAiResponses::new(endpoint, "gpt-5").unwrap()),
+        LoopbackFormat::Gemini => Box::new(Gemini::new(endpoint, "gemini-3-pro").unwrap()),
     }
 }
 
@@ -131,7 +131,7 @@ impl Talk {
 }
 
 /// One call with one answer.
-pub async fn ask(format: Format, answer: Answer) -> Result<Reply, ModelFailure> {
+pub async fn ask(format: LoopbackFormat, answer: Answer) -> Result<Reply, ModelFailure> {
     let server = Server::script([answer]).await;
     let reply = Talk::new().call(&*model(format, server.url())).await;
     assert_eq!(server.requests().len(), 1, "a provider never asks twice by itself");

@@ -9,7 +9,7 @@ use posse_core::approval::{
     DecidedBy, ParkedCall, PolicyResolution,
 };
 use posse_core::approval::{canonical_arguments, standing};
-use posse_core::event::{Event, reason, summary};
+use posse_core::event::{Event, summary};
 use posse_core::grant::RequestedCall;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
@@ -17,7 +17,6 @@ use posse_core::message::{CallArguments, ToolCall, ToolResult};
 use posse_core::run::{CallAction, PlannedCall, Run};
 use posse_core::tool::{ToolEffect, canonical};
 use posse_core::{ErrorCode, Result};
-use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -61,18 +60,13 @@ impl RunDriver<'_> {
             }
             // Whoever takes the task over has to find the call that waits.
             if asked.is_some() {
-                self.journal.commit().await?
+                self.scene.journal.commit().await?
             } else {
-                self.journal.send()
+                self.scene.journal.send()
             }
             match Box::pin(self.review(run, &planned.call, effect, asked)).await? {
                 ApprovalReview::Granted => planned.action = CallAction::Execute(effect),
-                ApprovalReview::Refused(result) => {
-                    let (key, tool, why) =
-                        (planned.call.key, planned.call.name.clone(), reason(why_of(&result.text)));
-                    self.scene.event(|| Event::ToolRefused { key, tool, why });
-                    planned.action = CallAction::Refuse(result);
-                }
+                ApprovalReview::Refused(result) => planned.action = CallAction::Refuse(result),
                 ApprovalReview::Over => return Ok(None),
             }
         }
@@ -110,7 +104,7 @@ impl RunDriver<'_> {
             () = over => None,
         };
         let Some(resolved) = resolved else {
-            self.scene.ports.store.close_approvals(&self.scene.id, &fixed!("approval-stopped")).await?;
+            self.scene.ports.store.close_approvals(&self.scene.id, "its task was stopped").await?;
             return Ok(ApprovalReview::Over);
         };
         if asked.is_some() {
@@ -131,16 +125,15 @@ impl RunDriver<'_> {
         let ResolvedApproval { approval, answer } = resolved;
         let (key, verdict, by) = (call.key, answer.verdict, answer.by.clone());
         run.on_resolved(key, verdict, &by);
-        let (approval, elapsed_ms) = (approval.clone(), self.elapsed_ms());
-        self.scene.event(|| Event::ApprovalResolved {
+        self.scene.journal.note(Record::Resolved {
             key,
-            approval: approval.clone(),
             tool: call.name.clone(),
+            approval: approval.clone(),
             verdict,
             scope: answer.scope,
-            by: by.clone(),
+            by,
+            elapsed_ms: self.elapsed_ms(),
         });
-        self.journal.note(Record::Resolved { key, approval, verdict, by, elapsed_ms });
         self.emit(run);
     }
 }
@@ -150,10 +143,6 @@ enum ApprovalReview {
     Refused(ToolResult),
     /// The run is over.
     Over,
-}
-
-fn why_of(refusal: &str) -> &str {
-    refusal.strip_prefix("refused: ").unwrap_or(refusal)
 }
 
 /// Builds the refusal for the model. A person's no is not the model's mistake; a no of the configuration stays the
@@ -176,17 +165,19 @@ fn refused(
         (DecidedBy::Person(_), None) if asked.is_none() => ToolResult::error(
             call,
             match &answer.reason {
-                Some(reason) => fixed!("refused-with-reason", reason),
-                None => fixed!("refused-no-reason"),
+                Some(reason) => format!("refused: {reason}"),
+                None => "refused: no".to_owned(),
             },
         ),
         (DecidedBy::Person(_) | DecidedBy::Standing(_), None) => {
-            ToolResult::error(call, because(&fixed!("refused-by-person")))
+            ToolResult::error(call, because("refused: a person said no"))
         }
-        (DecidedBy::Deadline, None) => ToolResult::error(call, fixed!("refused-unanswered", why)),
+        (DecidedBy::Deadline, None) => {
+            ToolResult::error(call, format!("refused: {why}, and nobody answered in time"))
+        }
         (DecidedBy::Policy, _) => {
-            let policy = answer.reason.clone().unwrap_or_else(|| fixed!("nobody-is-asked"));
-            ToolResult::mistake(call, fixed!("refused-by-policy", why, policy))
+            let policy = answer.reason.clone().unwrap_or_else(|| "nobody is asked here".to_owned());
+            ToolResult::mistake(call, format!("refused: {why}, and {policy}"))
         }
     }
 }
@@ -345,7 +336,7 @@ impl DriverContext<'_> {
         if parked.is_open() {
             let (key, approval, tool) = (call.key, parked.id.clone(), call.name.clone());
             let why = parked.request.why.clone();
-            self.event(|| Event::ApprovalRequested {
+            self.journal.observe_now(Event::ApprovalRequested {
                 key,
                 approval,
                 tool,

@@ -1,26 +1,23 @@
 //! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
 
-use std::fmt::Write;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use posse_core::Result;
-use posse_core::edits::FileChange;
-use posse_core::event::{Event, reason, summary};
+use posse_core::event::{Event, summary};
 use posse_core::id::CallKey;
-use posse_core::journal::Record;
+use posse_core::journal::{Record, ResultOrigin};
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{CallAction, PlannedCall, Run, batches};
 use posse_core::text::head_and_tail;
 use posse_core::tool::{FILE_TOOLS, SESSION_TOOLS, ToolEffect, canonical};
-use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::{DriverContext, RunDriver};
+use super::{DriverContext, DriverPorts, RunDriver};
 use crate::journal::TaskJournal;
 use crate::leases::LeaseGuard;
 use crate::ports::{ObservedPayload, ToolContext, ToolInput, ToolOutput};
@@ -30,84 +27,100 @@ impl RunDriver<'_> {
     pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<PlannedCall>) -> Result<()> {
         let tools = &self.scene.ports.tools;
         for batch in batches(calls, |call| tools.delegates(&call.name)) {
-            if self.scene.ports.stop.now.is_cancelled() {
+            if self.scene.ports.stop.now.is_cancelled() || !self.stopped.is_empty() {
                 break;
             }
             let Some(batch) = self.permit(run, batch).await? else { break };
-            self.announce(&batch).await?;
-            let (fence, lost) = self.scene.raise_fence(self.journal.epoch, &batch).await?;
+            self.scene.announce(&batch).await?;
+            let (fence, lost) = self.scene.raise_fence(&batch).await?;
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
-            let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
-            let calls = pin!(join_all(made));
-            let finished = while_writing(&mut self.journal, calls).await?;
+            // In the order of the journal, so that a replay decides the same.
+            let results = Mutex::new(Vec::with_capacity(batch.len()));
+            {
+                let make = |planned| self.scene.make(planned, &context, lost.as_deref(), &results);
+                let calls = pin!(join_all(batch.iter().map(make)));
+                while_writing(&self.scene.journal, calls).await?;
+            }
             if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
                 return Err(failure);
             }
-            let mut results = Vec::with_capacity(finished.len());
-            for (result, full_text) in finished {
-                let elapsed_ms = self.elapsed_ms();
-                self.journal.note(Record::Done { result: result.clone(), full_text, elapsed_ms });
-                results.push(result);
-            }
+            let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let keys = batch.iter().map(|planned| planned.call.key);
+            self.stopped.extend(keys.filter(|key| !results.iter().any(|result| result.key == *key)));
             run.on_results(results);
         }
         Ok(())
     }
-
-    /// Commits the intent of every call with an effect before any of them begins.
-    async fn announce(&mut self, batch: &[PlannedCall]) -> Result<()> {
-        let mut effectful = false;
-        for PlannedCall { call, action } in batch {
-            match action {
-                CallAction::Execute(ToolEffect::Pure) | CallAction::Refuse(_) => {}
-                CallAction::Ask(..) => unreachable!("whoever had to be asked was asked"),
-                CallAction::Execute(effect) => {
-                    effectful = true;
-                    self.journal.note(Record::Intended {
-                        key: call.key,
-                        arguments_hash: hash(call.arguments.as_object_text()),
-                        effect: *effect,
-                        epoch: self.journal.epoch,
-                    });
-                }
-            }
-        }
-        if effectful { self.journal.commit().await } else { Ok(()) }
-    }
 }
 
 impl DriverContext<'_> {
+    /// Announces the calls of a batch. The intent of every call with an effect is durable before any of them begins.
+    async fn announce(&self, batch: &[PlannedCall]) -> Result<()> {
+        let mut effectful = false;
+        let mut begun = Vec::with_capacity(batch.len());
+        for PlannedCall { call, action } in batch {
+            let (key, tool) = (call.key, &call.name);
+            let record = match action {
+                CallAction::Refuse(_) => continue,
+                CallAction::Ask(..) => unreachable!("whoever had to be asked was asked"),
+                CallAction::Execute(ToolEffect::Pure) => Record::Observed {
+                    event: Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) },
+                },
+                CallAction::Execute(effect) => {
+                    effectful = true;
+                    Record::Intended {
+                        key,
+                        tool: tool.clone(),
+                        summary: summary(call),
+                        arguments_hash: hash(call.arguments.as_object_text()),
+                        effect: *effect,
+                        epoch: self.journal.epoch(),
+                    }
+                }
+            };
+            begun.push((call, self.journal.hold(record)));
+        }
+        if effectful {
+            self.journal.commit().await?;
+        }
+        for (call, started) in begun {
+            self.payload(ObservedPayload::Call(call));
+            self.journal.tell(started);
+        }
+        Ok(())
+    }
+
     /// Calls that may write are made with the lease that the task has now, or answered with why it has none.
-    async fn raise_fence(
-        &self,
-        epoch: u64,
-        batch: &[PlannedCall],
-    ) -> Result<(Option<Arc<LeaseGuard>>, Option<String>)> {
-        let DriverContext { ports, id, start, images, .. } = self;
+    async fn raise_fence(&self, batch: &[PlannedCall]) -> Result<(Option<Arc<LeaseGuard>>, Option<String>)> {
+        let DriverContext { ports, id, start, images, journal, .. } = self;
         if !batch.iter().any(may_write) {
             return Ok((None, None));
         }
-        Ok(match LeaseGuard::raise(ports, id, epoch, start, images).await? {
+        Ok(match LeaseGuard::raise(ports, id, journal, start, images).await? {
             Ok(fence) => (Some(Arc::new(fence)), None),
             Err(why) => (None, Some(why)),
         })
     }
 
-    /// One call: its result, and the full text where the result had to be shortened.
-    /// `lost`: why nothing may be written.
+    /// Checks if a call delegates to a task that was stopped with this run.
+    fn is_stopped(&self, PlannedCall { call, action }: &PlannedCall) -> bool {
+        let DriverPorts { stop, tools, .. } = self.ports;
+        let is_repeatable = matches!(action, CallAction::Execute(ToolEffect::Idempotent));
+        stop.is_requested() && is_repeatable && tools.delegates(&call.name)
+    }
+
+    /// Makes one call, journals its result and adds it to the `results`. `lost`: why nothing may be written.
     async fn make(
         &self,
         planned: &PlannedCall,
         context: &ToolContext,
         lost: Option<&str>,
-    ) -> (ToolResult, Option<String>) {
+        results: &Mutex<Vec<ToolResult>>,
+    ) {
         let call = &planned.call;
         if let CallAction::Refuse(result) = &planned.action {
-            return (result.clone(), None);
+            return self.done(result.clone(), None, ResultOrigin::Refused, 0, results);
         }
-        self.payload(ObservedPayload::Call(call));
-        let (key, tool) = (call.key, &call.name);
-        self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
         let idempotency_key = self.idempotency_key(call.key);
         let arguments = call.arguments.as_object_text();
@@ -122,41 +135,49 @@ impl DriverContext<'_> {
             biased;
             answer = answered => answer,
             () = self.overdue(context) => ToolAnswer::Ran(ToolOutput::cut_off(
-                fixed!("tool-given-up"),
+                "the tool did not end when it was told to, and was given up".to_owned(),
             )),
         };
         let effectful = !matches!(planned.action, CallAction::Execute(ToolEffect::Pure));
         let mut result = answer.into_result(call);
         result.in_doubt &= effectful;
         self.payload(ObservedPayload::Result { call, result: &result });
-        self.event(|| Event::ToolFinished {
-            key,
-            tool: tool.clone(),
-            is_error: result.is_error,
-            in_doubt: result.in_doubt,
-            why: result.is_error.then(|| reason(&result.text)),
-            changed: self.own_changes(&result),
-            bytes: result.text.len() as u64,
-            millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-        });
-        shorten(result, context.output_bytes_max)
+        // Without a result, it is made again when the run is resumed, and finds its task by its key.
+        if result.is_error && self.is_stopped(planned) {
+            return;
+        }
+        let (result, full_text) = shorten(result, context.output_bytes_max);
+        let origin = match self.ports.tools.delegates(&call.name) {
+            true => ResultOrigin::Delegated,
+            false => ResultOrigin::Ran,
+        };
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.done(result, full_text, origin, duration_ms, results);
     }
 
-    /// Files that the call changed itself.
-    fn own_changes(&self, result: &ToolResult) -> Vec<FileChange> {
-        match self.ports.tools.delegates(&result.name) {
-            true => Vec::new(),
-            false => result.changed.clone(),
-        }
+    /// Journals a result, with the full text where it had to be shortened.
+    fn done(
+        &self,
+        result: ToolResult,
+        full_text: Option<String>,
+        origin: ResultOrigin,
+        duration_ms: u64,
+        results: &Mutex<Vec<ToolResult>>,
+    ) {
+        let elapsed_ms = self.elapsed_ms();
+        self.journal.note(Record::Done {
+            result: result.clone(),
+            full_text,
+            origin,
+            duration_ms,
+            elapsed_ms,
+        });
+        results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
     }
 
     /// The same for every attempt at a call.
     pub(super) fn idempotency_key(&self, call: CallKey) -> String {
-        const CALL_BYTES_MAX: usize = 21;
-        let id = self.id.as_str();
-        let mut key = String::with_capacity(id.len() + 1 + CALL_BYTES_MAX);
-        let _ = write!(key, "{id}/{call}");
-        key
+        call.idempotency_key(&self.id)
     }
 
     /// Resolves when a call has had its time, or was cancelled, and did not end within a grace period.
@@ -210,10 +231,7 @@ impl ToolAnswer {
 }
 
 /// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
-async fn while_writing<T>(
-    journal: &mut TaskJournal,
-    mut calls: Pin<&mut impl Future<Output = T>>,
-) -> Result<T> {
+async fn while_writing<T>(journal: &TaskJournal, mut calls: Pin<&mut impl Future<Output = T>>) -> Result<T> {
     const QUICK: Duration = Duration::from_millis(5);
     // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
     let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;
@@ -230,7 +248,10 @@ async fn while_writing<T>(
 
 /// Builds the result for a call whose process died between intent and outcome.
 pub(super) fn in_doubt(call: &ToolCall) -> ToolResult {
-    let text = fixed!("call-in-doubt");
+    let text = "in doubt: the process that made this call ended before its outcome was written down. It may \
+         or may not have happened, and it was not repeated. Check its effect before you decide whether \
+         to make the call again"
+        .to_owned();
     ToolResult { in_doubt: true, ..ToolResult::error(call, text) }
 }
 
@@ -245,7 +266,7 @@ fn shorten(mut result: ToolResult, bytes_max: usize) -> (ToolResult, Option<Stri
 
 /// Some providers refuse an empty result.
 fn never_empty(text: String) -> String {
-    if text.is_empty() { fixed!("no-output") } else { text }
+    if text.is_empty() { "(no output)".to_owned() } else { text }
 }
 
 fn hash(text: &str) -> String {

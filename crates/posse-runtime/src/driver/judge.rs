@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use posse_core::Result;
-use posse_core::event::Event;
 use posse_core::journal::Record;
 use posse_core::run::Run;
-use posse_core::text::{head_and_tail, prefix, visible};
+use posse_core::text::head_and_tail;
 use posse_core::verify::{OUTPUT_BYTES_MAX, VerifyEnding, VerifyEvidence};
-use posse_messages::fixed;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -18,29 +16,24 @@ use crate::panics::PanicGuard;
 use crate::ports::ToolContext;
 use crate::schema::OutputSchema;
 
-/// Bytes of a command in an event.
-const COMMAND_SHOWN: usize = 80;
-
 impl RunDriver<'_> {
     pub(super) fn check(&mut self, run: &mut Run, value: &Value) {
         let schema = self.scene.start.agent.settings.output_schema.as_deref().unwrap_or("true");
         let errors = match OutputSchema::parse(schema) {
-            Ok(schema) => schema.errors(value, &fixed!("the-answer")),
-            Err(why) => vec![fixed!("schema-broken", why)],
+            Ok(schema) => schema.errors(value, "the answer"),
+            Err(why) => vec![format!("the schema itself is broken: {why}")],
         };
         run.on_checked(&errors);
-        self.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
+        self.scene.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
     }
 
     /// The intent is durable before the command runs. It is declared to be repeatable: after a crash it runs again.
     pub(super) async fn verify(&mut self, run: &mut Run, command: String) -> Result<()> {
-        self.journal.note(Record::Verifying { command: command.clone(), epoch: self.journal.epoch });
-        self.journal.commit().await?;
-        let shown = visible(prefix(&command, COMMAND_SHOWN)).into_owned();
-        self.scene.event(|| Event::Verifying { command: shown.clone() });
-        let epoch = self.journal.epoch;
-        let DriverContext { ports, id, start, images, .. } = &self.scene;
-        let evidence = match LeaseGuard::raise(ports, id, epoch, start, images).await? {
+        let DriverContext { ports, id, start, images, journal, .. } = &self.scene;
+        let verifying = journal.hold(Record::Verifying { command: command.clone(), epoch: journal.epoch() });
+        journal.commit().await?;
+        journal.tell(verifying);
+        let evidence = match LeaseGuard::raise(ports, id, journal, start, images).await? {
             Ok(fence) => {
                 let fence = Some(Arc::new(fence));
                 let usual = self.scene.tool_context(run);
@@ -49,13 +42,11 @@ impl RunDriver<'_> {
             }
             Err(why) => VerifyEvidence::not_run(&command, why),
         };
-        let (passed, ending, millis) = (evidence.passed(), evidence.ending(), evidence.duration_ms);
-        self.scene.event(|| Event::Verified { command: shown, passed, ending, millis });
         // A command that was cut off with its run says nothing about the result.
         if self.scene.ports.stop.now.is_cancelled() || self.scene.time_left(run).is_zero() {
             return Ok(());
         }
-        self.journal.note(Record::Verified { evidence: evidence.clone(), elapsed_ms: self.elapsed_ms() });
+        journal.note(Record::Verified { evidence: evidence.clone(), elapsed_ms: self.elapsed_ms() });
         run.on_verified(evidence);
         Ok(())
     }
@@ -65,10 +56,18 @@ impl DriverContext<'_> {
     async fn run_command(&self, command: &str, context: &ToolContext) -> VerifyEvidence {
         let verifier = match &self.ports.verifier {
             Some(_) if self.commands_withdrawn => {
-                return VerifyEvidence::not_run(command, fixed!("bash-withdrawn"));
+                return VerifyEvidence::not_run(
+                    command,
+                    "`bash` is not allowed to this task any more".to_owned(),
+                );
             }
             Some(verifier) => verifier,
-            None => return VerifyEvidence::not_run(command, fixed!("no-verifier")),
+            None => {
+                return VerifyEvidence::not_run(
+                    command,
+                    "this session runs no commands to verify a result".to_owned(),
+                );
+            }
         };
         let began = Instant::now();
         let stopped = |why: &str| VerifyEvidence {
@@ -80,7 +79,7 @@ impl DriverContext<'_> {
         let ran = tokio::select! {
             biased;
             ran = PanicGuard(verifier.run(command, context)) => ran,
-            () = self.overdue(context) => return stopped(&fixed!("command-given-up")),
+            () = self.overdue(context) => return stopped("it did not end when it was told to, and was given up"),
         };
         match ran {
             Ok(mut evidence) => {
@@ -88,7 +87,9 @@ impl DriverContext<'_> {
                 evidence.output = head_and_tail(&output, OUTPUT_BYTES_MAX);
                 evidence
             }
-            Err(panic) => VerifyEvidence::not_run(command, fixed!("verifier-crashed", panic)),
+            Err(panic) => {
+                VerifyEvidence::not_run(command, format!("internal_error: the verifier crashed ({panic})"))
+            }
         }
     }
 }

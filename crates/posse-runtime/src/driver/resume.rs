@@ -12,13 +12,15 @@ use posse_core::outcome::{Outcome, StopReason};
 use posse_core::run::{CallAction, PlannedCall, ReplayedRun, Run, RunStep, replay};
 use posse_core::tool::ToolEffect;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 
 use super::calls::in_doubt;
-use super::{DriverPorts, RunDriver, drive, fixed_tokens};
+use super::{DriverContext, DriverPorts, RunDriver, drive, fixed_tokens};
 use crate::images::ImageLedger;
+use crate::inbox::InboxMessage;
+use crate::journal::TaskJournal;
 use crate::leases;
-use crate::ports::{ObservedPayload, Store};
+use crate::ports::{ObservedPayload, SteeringMessage, Store};
 
 /// Ways to continue a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,28 +40,36 @@ pub async fn resume(
     onward: ResumeMode,
     allowed: &Grant,
 ) -> Result<Arc<Outcome>> {
-    let found = read(ports, &id).await?;
-    if let ResumeMode::Finish { turns_max, wall_ms_max } = &onward {
-        match found.run.next_step(0) {
-            RunStep::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
-            RunStep::Finish(_) => {
-                refuse_without_time(&id, &found, *wall_ms_max)?;
-                refuse_without_turns(&id, &found.run, *turns_max)?;
-            }
-            // One that was interrupted and has no time left ends now, with what it has.
-            _ => {}
-        }
+    let (found, _) = read(ports, &id).await?;
+    if let Some(outcome) = answer_of(&id, &found, &onward)? {
+        return Ok(outcome);
     }
     let epoch = ports.store.claim(&id, owner).await?;
-    if !found.run.is_finished() {
-        // Before anything is read or written: a command of the dead driver may still be at work.
+    resume_claimed(ports, id, epoch, onward, allowed).await
+}
+
+/// Resumes a task that this process has claimed at `epoch`.
+pub(crate) async fn resume_claimed(
+    ports: &DriverPorts,
+    id: TaskId,
+    epoch: u64,
+    onward: ResumeMode,
+    allowed: &Grant,
+) -> Result<Arc<Outcome>> {
+    // Read after the claim: the last owner may have written until that moment.
+    let (replayed, next) = read(ports, &id).await?;
+    if let Some(outcome) = answer_of(&id, &replayed, &onward)? {
+        return Ok(outcome);
+    }
+    if !replayed.run.is_finished() {
+        // Before anything is written: a command of the dead driver may still be at work.
         ports.tools.sweep(&id, epoch).await;
     }
-    // The last owner may have written until the moment of the claim.
-    let replayed = read(ports, &id).await?;
     let images = Arc::new(ImageLedger::of(&replayed));
-    let ReplayedRun { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
-        replayed;
+    let ReplayedRun {
+        mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, steered, ..
+    } = replayed;
+    hear(ports, &id, steered).await?;
     let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
@@ -70,14 +80,16 @@ pub async fn resume(
     start.grant = run.grant().meet(allowed);
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
-    let mut life = RunDriver::new(ports, id, Arc::new(start), opening, epoch, elapsed_ms);
+    let journal = TaskJournal::new(ports.store.clone(), ports.observers.clone(), id.clone(), epoch, next);
+    let mut life = RunDriver::new(ports, id, Arc::new(start), opening, journal, elapsed_ms);
     life.scene.images = images;
     life.scene.commands_withdrawn = commands_withdrawn;
     run.on_lost(&lost);
-    let doubtful = match onward {
+    let mut takeover = Vec::new();
+    match onward {
         ResumeMode::Finish { turns_max, wall_ms_max } => {
             run.on_resume(turns_max, wall_ms_max);
-            life.journal.note(Record::Resumed {
+            takeover.push(Record::Resumed {
                 epoch,
                 turns_max,
                 wall_ms_max,
@@ -85,43 +97,41 @@ pub async fn resume(
                 lost_cost_micros,
                 elapsed_ms,
             });
-            life.withdraw(&mut run, withdrawn);
+            takeover.extend(life.withdraw(&mut run, withdrawn));
             // Pure calls and calls with an idempotency key are simply made again, if that is still allowed.
-            life.say_doubt(&mut run, |planned| {
+            takeover.extend(life.say_doubt(&mut run, |planned| {
                 let effect =
                     unresolved.iter().find(|(key, _)| *key == planned.call.key).map(|(_, effect)| *effect);
                 match &planned.action {
                     CallAction::Execute(_) | CallAction::Ask(..) => effect == Some(ToolEffect::Unsafe),
                     CallAction::Refuse(_) => effect.is_some(),
                 }
-            })
+            }));
         }
         ResumeMode::Message(text) => {
             // Nobody will make these calls again, so whatever was begun is in doubt.
             let begun = |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
-            let doubtful = life.say_doubt(&mut run, begun);
-            ports.store.close_approvals(&life.scene.id, &fixed!("approval-passed-over")).await?;
+            takeover.extend(life.say_doubt(&mut run, begun));
+            ports.store.close_approvals(&life.scene.id, "the conversation went on without it").await?;
             run.on_message(&text, elapsed_ms);
             life.scene.payload(ObservedPayload::Message(&text));
-            life.journal.note(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
-            life.withdraw(&mut run, withdrawn);
-            doubtful
+            takeover.push(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
+            takeover.extend(life.withdraw(&mut run, withdrawn));
         }
-    };
-    life.journal.commit().await?;
-    leases::wait(ports, &life.scene.id, epoch, &life.scene.start).await?;
-    life.scene.payload(ObservedPayload::Start(&life.scene.start));
-    let agent = life.scene.start.agent.name.to_string();
-    life.scene.event(|| Event::Resumed {
-        agent,
+    }
+    let in_doubt = takeover.iter().filter(|record| matches!(record, Record::Done { .. })).count();
+    let resumed = Event::Resumed {
+        agent: life.scene.start.agent.name.to_string(),
         epoch,
         finished_calls,
-        in_doubt: doubtful,
+        in_doubt: u32::try_from(in_doubt).unwrap_or(u32::MAX),
         turns: run.turns(),
         turns_max: run.limits().turns_max,
         tool_calls: run.tool_calls(),
         usage: *run.usage(),
-    });
+    };
+    life.scene.take_over(resumed, takeover, &mut run).await?;
+    leases::wait(ports, &life.scene.id, &life.scene.journal, &life.scene.start).await?;
     drive(ports, life, Box::new(run)).await
 }
 
@@ -155,11 +165,11 @@ pub async fn end_cancelled(
         let begun = |planned: &&PlannedCall| unresolved.iter().any(|(key, _)| *key == planned.call.key);
         for planned in open.iter().filter(begun) {
             let result = in_doubt(&planned.call);
-            ending.push(Record::Done { result: result.clone(), full_text: None, elapsed_ms });
+            ending.push(Record::done(result.clone(), elapsed_ms));
             run.on_results(vec![result]);
         }
     }
-    run.on_cancel();
+    run.on_cancel(&[]);
     ending.push(Record::Cancelled { elapsed_ms, with_parent });
     let RunStep::Finish(mut outcome) = run.next_step(elapsed_ms) else {
         return Err(Error::new(ErrorCode::Internal, localized!("cancel-without-end", id)));
@@ -170,33 +180,56 @@ pub async fn end_cancelled(
     Ok(outcome)
 }
 
-impl RunDriver<'_> {
-    fn withdraw(&mut self, run: &mut Run, tools: Vec<String>) {
-        let grant = &self.scene.start.grant;
-        let left = (run.grant().without(&tools) != *grant).then(|| Box::new(grant.clone()));
-        if !tools.is_empty() || left.is_some() {
-            run.on_withdrawn(&tools, left.as_deref());
-            self.journal.note(Record::Withdrawn { tools, left, elapsed_ms: self.elapsed_ms() });
-        }
-    }
-
-    /// Answers the open calls that `doubtful` picks with "may or may not have happened".
-    fn say_doubt(&mut self, run: &mut Run, doubtful: impl Fn(&PlannedCall) -> bool) -> u32 {
-        let RunStep::CallTools(open) = run.next_step(0) else { return 0 };
-        let mut said = 0;
-        for planned in open.into_iter().filter(doubtful) {
-            said += 1;
-            let result = in_doubt(&planned.call);
-            let elapsed_ms = self.elapsed_ms();
-            self.journal.note(Record::Done { result: result.clone(), full_text: None, elapsed_ms });
-            run.on_results(vec![result]);
-        }
-        said
+impl DriverContext<'_> {
+    /// Commits the records of a takeover and tells what they state, the takeover first.
+    async fn take_over(&self, resumed: Event, records: Vec<Record>, run: &mut Run) -> Result<()> {
+        let journal = &self.journal;
+        let noted = run.take_events().into_iter().map(|event| Record::Observed { event });
+        let records = std::iter::once(Record::Observed { event: resumed }).chain(records).chain(noted);
+        let events: Vec<_> = records.map(|record| journal.hold(record)).collect();
+        journal.commit().await?;
+        self.payload(ObservedPayload::Start(&self.start));
+        events.into_iter().for_each(|entry| journal.tell(entry));
+        Ok(())
     }
 }
 
-/// A journal as the run it describes; one that no provider would accept is refused here, with the place.
-async fn read(ports: &DriverPorts, id: &TaskId) -> Result<ReplayedRun> {
+impl RunDriver<'_> {
+    fn withdraw(&self, run: &mut Run, tools: Vec<String>) -> Option<Record> {
+        let grant = &self.scene.start.grant;
+        let left = (run.grant().without(&tools) != *grant).then(|| Box::new(grant.clone()));
+        if tools.is_empty() && left.is_none() {
+            return None;
+        }
+        run.on_withdrawn(&tools, left.as_deref());
+        Some(Record::Withdrawn { tools, left, elapsed_ms: self.elapsed_ms() })
+    }
+
+    /// Answers the open calls that `doubtful` picks with "may or may not have happened".
+    fn say_doubt(&self, run: &mut Run, doubtful: impl Fn(&PlannedCall) -> bool) -> Vec<Record> {
+        let RunStep::CallTools(open) = run.next_step(0) else { return Vec::new() };
+        let answered = open.into_iter().filter(doubtful).map(|planned| {
+            let result = in_doubt(&planned.call);
+            run.on_results(vec![result.clone()]);
+            Record::done(result, self.elapsed_ms())
+        });
+        answered.collect()
+    }
+}
+
+/// Fills the inbox with the messages that nobody has read. `steered` are the keys of those that the journal has.
+async fn hear(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> Result<()> {
+    steered.into_iter().for_each(|key| ports.inbox.recall(key));
+    for SteeringMessage { task, key, text, .. } in ports.store.queued_messages(id.session()).await? {
+        if task == *id {
+            ports.inbox.push(InboxMessage { key, text });
+        }
+    }
+    Ok(())
+}
+
+/// A journal as the run it describes, and its length; one that no provider would accept is refused here, with the place.
+async fn read(ports: &DriverPorts, id: &TaskId) -> Result<(ReplayedRun, u64)> {
     let records = ports.store.records(id).await?;
     let fixed = match records.first() {
         Some(Record::Started(start)) => fixed_tokens(&start.opening().0, &ports.tools.offered(&start.grant)),
@@ -207,7 +240,22 @@ async fn read(ports: &DriverPorts, id: &TaskId) -> Result<ReplayedRun> {
         (RunStep::CallModel(_), Some(fault)) => {
             Err(Error::new(ErrorCode::JournalInvalid, localized!("conversation-broken", id, fault)))
         }
-        _ => Ok(replayed),
+        _ => Ok((replayed, records.len() as u64)),
+    }
+}
+
+/// Returns the answer that a task keeps when it is asked to finish. Fails if a task that ended early has no turns or time left.
+fn answer_of(id: &TaskId, found: &ReplayedRun, onward: &ResumeMode) -> Result<Option<Arc<Outcome>>> {
+    let ResumeMode::Finish { turns_max, wall_ms_max } = onward else { return Ok(None) };
+    match found.run.next_step(0) {
+        RunStep::Finish(outcome) if outcome.stop == StopReason::Answered => Ok(Some(outcome)),
+        RunStep::Finish(_) => {
+            refuse_without_time(id, found, *wall_ms_max)?;
+            refuse_without_turns(id, &found.run, *turns_max)?;
+            Ok(None)
+        }
+        // One that was interrupted and has no time left ends now, with what it has.
+        _ => Ok(None),
     }
 }
 

@@ -14,15 +14,16 @@ use posse_core::outcome::{Outcome, StopReason};
 use posse_core::run::replay;
 use posse_core::tool::{DELEGATION, canonical, own_name};
 use posse_core::{ErrorCode, Result};
-use posse_messages::fixed;
 use serde_json::Value;
 
 use super::family::{ChildTasks, ParentTask, end_of, ended_task, revived_tasks};
 use super::task::{Done, LiveTask};
-use super::{DriveMode, Session, StartMode, subagent};
+use super::{DriveMode, Session, StartMode};
 use crate::context::now_ms;
+use crate::delegation::define_again;
 use crate::driver::{self, ResumeMode, StopTokens};
-use crate::ports::{ResultDelivery, TaskFilter, TaskQuery, TaskRow};
+use crate::inbox::TaskInbox;
+use crate::ports::{QuestionState, ResultDelivery, TaskFilter, TaskQuery, TaskRow};
 
 /// Poll interval for tasks that another process drives.
 const FOLLOW: Duration = Duration::from_millis(500);
@@ -35,10 +36,12 @@ struct AnsweredCalls {
 
 /// Calls that began a task by their idempotency keys.
 #[derive(Default)]
-pub(super) struct BegunTasks {
+pub(crate) struct BegunTasks {
     /// Keys of calls whose answer was the task's result.
     answered: HashSet<String>,
     investigations: HashSet<String>,
+    /// Keys of calls that are made again and wait for their task.
+    kept: HashSet<String>,
 }
 
 impl Session {
@@ -54,11 +57,12 @@ impl Session {
             answered.iter().filter(|call| call.answer["defined"].is_string())
         {
             // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
-            let _ = subagent::define_again(self, arguments);
+            let _ = define_again(self, arguments);
         }
         let collected = collected(&answered);
         let calls = begun(&family.parent.id, self, records);
-        let in_session = self.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
+        let in_session =
+            self.stores.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
         self.count_from(in_session.iter());
         let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
         // Somebody who says something new wants something else than what was stopped.
@@ -73,13 +77,15 @@ impl Session {
         let mut found = Vec::new();
         let mut parents = vec![id.clone()];
         while let Some(parent) = parents.pop() {
-            let records = self.store.records(&parent).await?;
+            let records = self.stores.store.records(&parent).await?;
             if is_answered(&records) {
                 continue;
             }
             let (answered, calls) = (answered(self, &records), begun(&parent, self, &records));
             let collected = collected(&answered);
-            for row in self.store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent.clone()))).await? {
+            for row in
+                self.stores.store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent.clone()))).await?
+            {
                 let was_collected = collected.contains(row.id.short());
                 let child = self.read_child(row, was_collected, &calls, true).await?;
                 if child.revived && is_child(&child.row, &parent) {
@@ -99,16 +105,30 @@ impl Session {
         calls: &BegunTasks,
         revives: bool,
     ) -> Result<StoredChild> {
-        let records = self.store.records(&row.id).await?;
+        let (row, driven) = self.as_left(row).await?;
+        let records = self.stores.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
         let key = start_of(&records)?.key;
         let collected = collected || key.is_some_and(|key| calls.answered.contains(&key));
-        let revived = revives && !collected && row.status != "running" && was_stopped_with_parent(&records);
-        Ok(StoredChild { row, records, begun, collected, revived })
+        let revived = revives && !collected && !row.state.is_running() && was_stopped_with_parent(&records);
+        Ok(StoredChild { row, records, begun, collected, revived, driven })
+    }
+
+    /// Returns the row of a task as its owner left it, and whether a living process drives the task. The row of a dead owner is
+    /// read again, because the owner may have ended the task right before its own end.
+    async fn as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
+        if !row.state.is_running() || (self.stores.lives)(&row) {
+            let driven = row.state.is_running();
+            return Ok((row, driven));
+        }
+        let left = self.stores.store.task(&row.id).await?;
+        // Another epoch: somebody else was faster.
+        let driven = left.state.is_running() && left.epoch != row.epoch;
+        Ok((left, driven))
     }
 
     /// Takes these children over, newest first. What is not driven by anybody goes on here.
-    pub(super) async fn bring_back(
+    pub(crate) async fn bring_back(
         &self,
         family: &Arc<ChildTasks>,
         rows: Vec<TaskRow>,
@@ -140,12 +160,12 @@ impl Session {
         calls: &BegunTasks,
     ) -> Result<()> {
         let mut goes_on = child.goes_on();
-        let StoredChild { row, records, begun, collected, revived } = child;
+        let StoredChild { row, records, begun, collected, revived, driven } = child;
         let start = start_of(&records)?;
         if start.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
             self.investigations.recall();
         }
-        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
+        let stop = if start.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = recalled(&row, start, stop, &records, revived);
         if goes_on {
             match self.place_of(&task.id, &task.start).await {
@@ -183,40 +203,29 @@ impl Session {
             return Ok(());
         }
         let past = if begun { PastState::AtWork } else { PastState::NotBegun };
-        let admission = family.recall(&task, past, now_ms());
-        if revived {
-            family.revive(&task);
-        } else if (self.lives)(&row) {
+        // Before the board has it: from then on, the end of another task may start it.
+        if driven || !self.claim(&task).await? {
+            task.runs();
+            family.recall(&task, past, now_ms());
             self.follow(family, &task);
             return Ok(());
         }
-        match admission {
-            Admission::Start => self.launch(family, &task, ports, DriveMode::Again),
-            Admission::Queued | Admission::Waiting | Admission::Leasing | Admission::Dependency => {
-                match self.claim(&task).await {
-                    // Another process was faster: its end is heard of from there.
-                    Err(e) if e.code() == ErrorCode::OwnerLost && task.start.detached => {
-                        self.follow(family, &task);
-                        return Ok(());
-                    }
-                    claimed => claimed?,
-                }
-                if begun {
-                    self.tools.sweep(&task.id, task.epoch.load(Ordering::Relaxed)).await;
-                }
-                match admission {
-                    Admission::Leasing => self.lease_later(family, &task),
-                    Admission::Dependency => {
-                        self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
-                    }
-                    Admission::Start | Admission::Queued | Admission::Waiting => {}
-                }
-            }
+        let admission = family.recall(&task, past, now_ms());
+        // Whoever waits for it gets its result, and need not be told.
+        if revived && !task.start.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
+            family.revive(&task);
         }
         if begun {
+            // Before it runs, so that a call which is made again finds the task that it began.
             let grandchildren = self.family(&task.id)?;
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
+        }
+        match admission {
+            Admission::Start => self.launch(family, &task, ports, DriveMode::Again),
+            Admission::Leasing => self.lease_later(family, &task),
+            Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
+            Admission::Queued | Admission::Waiting => {}
         }
         Ok(())
     }
@@ -235,21 +244,29 @@ impl Session {
                     return;
                 }
                 if task.stop.now.is_cancelled() && !told {
-                    told = session.store.request_cancel(&task.id).await.is_ok();
+                    told = session.stores.store.request_cancel(&task.id).await.is_ok();
                 }
-                let Ok(row) = session.store.task(&task.id).await else { continue };
+                let Ok(row) = session.stores.store.task(&task.id).await else { continue };
+                let Ok((row, driven)) = session.as_left(row).await else { continue };
                 task.seen(row.turns);
-                if row.status != "running" {
-                    let records = session.store.records(&task.id).await.unwrap_or_default();
+                if !row.state.is_running() {
+                    let records = session.stores.store.records(&task.id).await.unwrap_or_default();
                     let moves = family.ended(&task, last_outcome(records), row.turns, now_ms());
                     return session.perform(&family, moves).await;
                 }
-                if (session.lives)(&row) {
+                if driven {
+                    let asked = session.stores.store.question(&task.id).await.ok().flatten();
+                    let open = asked.filter(|asked| asked.state == QuestionState::Open);
+                    task.show_question(open.map(|asked| asked.question));
                     continue;
                 }
                 task.epoch.store(row.epoch, Ordering::Relaxed);
                 match session.child_ports(&family.parent, &task) {
-                    Ok(ports) => return session.launch(&family, &task, ports, DriveMode::Again),
+                    Ok(ports) => {
+                        if session.claim(&task).await.unwrap_or(false) {
+                            return session.launch(&family, &task, ports, DriveMode::Again);
+                        }
+                    }
                     Err(e) => {
                         let moves = family.ended(&task, Err(e.english()), row.turns, now_ms());
                         return session.perform(&family, moves).await;
@@ -259,12 +276,15 @@ impl Session {
         });
     }
 
-    /// Claims a task of a dead owner for this process; `OWNER_LOST` if another process was faster.
-    pub(super) async fn claim(&self, task: &LiveTask) -> Result<()> {
+    /// Claims a task of a dead owner for this process; returns false if another process was faster.
+    async fn claim(&self, task: &LiveTask) -> Result<bool> {
         let seen = task.epoch.load(Ordering::Relaxed);
-        let epoch = self.store.claim_from(&task.id, seen, &self.owner).await?;
-        task.epoch.store(epoch, Ordering::Relaxed);
-        Ok(())
+        match self.stores.store.claim_from(&task.id, seen, &self.stores.owner).await {
+            Ok(epoch) => task.epoch.store(epoch, Ordering::Relaxed),
+            Err(e) if e.code() == ErrorCode::OwnerLost => return Ok(false),
+            Err(e) => return Err(e),
+        }
+        Ok(true)
     }
 
     /// Goes on with a task whose parent has ended: detached from it, or asked for by name.
@@ -276,15 +296,16 @@ impl Session {
         records: &[Record],
         onward: ResumeMode,
     ) -> Result<Arc<Outcome>> {
-        let row = self.store.task(&id).await?;
-        let stop = self.stop.child();
+        let row = self.stores.store.task(&id).await?;
+        let stop = self.watchers.stop.child();
         let parent = ParentTask {
             id: parent.clone(),
-            grant: self.grant.clone(),
+            grant: self.policy.grant.clone(),
             agent: start.agent.clone(),
             workspace: start.workspace.clone(),
             place: None,
             budget: self.budget.clone(),
+            inbox: TaskInbox::default(),
             own: stop.clone(),
             stop: stop.child(),
             outside: false,
@@ -294,16 +315,16 @@ impl Session {
         if let Some(task) = Arc::get_mut(&mut task) {
             task.alone = true;
         }
-        let family = Arc::new(ChildTasks::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         let ports = self.child_ports(&family.parent, &task)?;
         family.recall(&task, PastState::AtWork, now_ms());
         self.families().insert(family.parent.id.clone(), family);
         let children = self.family(&id)?;
         self.adopt(&children, records, &onward).await?;
         self.heed_cancels().await;
-        let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
+        let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
         let outcome = self.attended(driven).await;
-        self.end_children(&children).await;
+        self.end_with(&outcome, &children).await;
         task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns);
         outcome
     }
@@ -319,11 +340,13 @@ struct StoredChild {
     collected: bool,
     /// It was stopped with its orchestrator and goes on with it.
     revived: bool,
+    /// A living process drives it.
+    driven: bool,
 }
 
 impl StoredChild {
     fn goes_on(&self) -> bool {
-        self.row.status == "running" || self.revived
+        self.row.state.is_running() || self.revived
     }
 }
 
@@ -360,18 +383,14 @@ fn recalled(
 ) -> Arc<LiveTask> {
     let mut task = LiveTask::new(row.id.clone(), Arc::new(start), stop, StartMode::Again);
     task.revived = revived;
-    for record in records {
-        if let Record::Steered { key, .. } = record {
-            task.inbox.recall(key.clone(), row.turns);
-        }
-    }
     task.epoch.store(row.epoch, Ordering::Relaxed);
+    task.records.store(records.len() as u64, Ordering::Relaxed);
     Arc::new(task)
 }
 
 /// The calls of a journal to `subagent` that have their answer.
 fn answered(session: &Session, records: &[Record]) -> Vec<AnsweredCalls> {
-    let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return Vec::new() };
+    let Ok(replayed) = replay(records, session.place.tools.effects(), 0) else { return Vec::new() };
     let mut open = HashMap::new();
     let mut found = Vec::new();
     for message in replayed.run.messages() {
@@ -396,7 +415,7 @@ fn answered(session: &Session, records: &[Record]) -> Vec<AnsweredCalls> {
     found
 }
 
-/// What the journal of an orchestrator says about which ends it knows of: announced, reported by `wait`, seen by `status`.
+/// Restores from the orchestrator's journal which ends it knows of: announced, reported by `wait`, seen by `status`.
 fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Record]) {
     let (mut announced, mut revived) = (HashSet::new(), HashSet::new());
     for record in records {
@@ -427,26 +446,28 @@ fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Recor
 /// The calls of a journal that delegate and wait.
 fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> BegunTasks {
     let mut begun = BegunTasks::default();
-    let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
+    let Ok(replayed) = replay(records, session.place.tools.effects(), 0) else { return begun };
     // What was begun before the person last said something belongs to another analysis.
     let said = records.iter().rposition(|record| matches!(record, Record::Said { .. })).unwrap_or(0);
     let turns = records[..said].iter().filter(|record| matches!(record, Record::Replied { .. })).count();
+    begun.kept = replayed.run.kept_calls().iter().map(|key| key.idempotency_key(parent)).collect();
     for message in replayed.run.messages() {
         match message {
             Message::Assistant { blocks } => {
                 let calls = blocks.iter().filter_map(Block::as_call);
                 let ours = calls.filter(|call| own_name(&call.name) == "run_subagent");
                 let ours = ours.filter(|call| call.key.turn as usize > turns);
-                begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
+                begun.investigations.extend(ours.map(|call| call.key.idempotency_key(parent)));
             }
             Message::Results { results } => {
                 let waited = |name: &str| ["run_subagent", "agent"].contains(&own_name(name).as_ref());
                 let ours = results.iter().filter(|result| waited(&result.name));
-                begun.answered.extend(ours.map(|result| format!("{parent}/{}", result.key)));
+                begun.answered.extend(ours.map(|result| result.key.idempotency_key(parent)));
             }
             Message::User { .. } => {}
         }
     }
+    begun.answered.retain(|key| !begun.kept.contains(key));
     begun
 }
 
@@ -455,5 +476,5 @@ fn last_outcome(records: Vec<Record>) -> Done {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    finished.ok_or_else(|| fixed!("outcome-lost"))
+    finished.ok_or_else(|| "its outcome was not written down".to_owned())
 }

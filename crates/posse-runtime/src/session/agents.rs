@@ -9,8 +9,9 @@ use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 
-use super::{Session, subagent};
+use super::Session;
 use crate::context::now_ms;
+use crate::delegation::recalled;
 use crate::ports::{KeptAgent, unknown_agent};
 
 /// An agent made while the session runs.
@@ -59,7 +60,7 @@ impl Session {
     /// Everyone who can be delegated to, by name.
     pub(crate) fn agents(&self) -> Vec<Arc<Definition>> {
         let defined = self.defined();
-        let mut all = self.agents.list();
+        let mut all = self.stores.agents.list();
         all.retain(|definition| !definition.mode.hidden && !defined.contains_key(&definition.name));
         all.extend(defined.values().map(|defined| defined.definition.clone()));
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -72,7 +73,7 @@ impl Session {
         if let Some(defined) = defined {
             return Ok(defined.definition);
         }
-        let found = self.agents.find(name).map_err(|e| self.suggesting_defined(name, e))?;
+        let found = self.stores.agents.find(name).map_err(|e| self.suggesting_defined(name, e))?;
         if !found.mode.hidden {
             return Ok(found);
         }
@@ -127,7 +128,7 @@ impl Session {
 
     /// Scope of the agent of this name that is not made by `define`.
     fn scope_in_files(&self, name: &AgentName) -> Option<DefinitionScope> {
-        self.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
+        self.stores.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
     }
 
     /// Stores an agent defined here for later processes of the session.
@@ -136,12 +137,12 @@ impl Session {
             return Ok(());
         };
         let kept = KeptAgent { name: name.to_string(), version, key, arguments: arguments.to_owned() };
-        self.store.keep_agent(&self.id, kept, now_ms()).await
+        self.stores.store.keep_agent(&self.id, kept, now_ms()).await
     }
 
     /// Takes in agents that other processes made in this session and that are newer than those known here.
     pub(crate) async fn recall_agents(&self) -> Result<()> {
-        let all = match self.store.kept_agents(&self.id).await {
+        let all = match self.stores.store.kept_agents(&self.id).await {
             // Deleted while it is in use: tasks can still be asked for, and their results read.
             Err(e) if e.code() == ErrorCode::SessionNotFound => return Ok(()),
             all => all?,
@@ -155,7 +156,7 @@ impl Session {
                 continue;
             }
             // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
-            let Ok(definition) = subagent::recalled(self, &kept.arguments) else { continue };
+            let Ok(definition) = recalled(self, &kept.arguments) else { continue };
             let KeptAgent { version, key, .. } = kept;
             let source = AgentSource::Kept;
             self.defined()

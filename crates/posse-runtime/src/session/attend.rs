@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::id::TaskId;
-use posse_messages::fixed;
 use tokio::time::Instant;
 
 use super::Session;
 use super::family::ChildTasks;
 use crate::context::now_ms;
+use crate::inbox::InboxMessage;
+use crate::ports::{QuestionState, SteeringMessage};
 
 /// Poll interval for cancel requests.
 const LISTEN: Duration = Duration::from_secs(1);
@@ -38,9 +39,10 @@ impl Session {
             if last.elapsed() >= beat {
                 last = Instant::now();
                 // A store that cannot be written to is noticed by whoever writes what matters.
-                let _ = self.store.beat(&self.owner, now_ms()).await;
+                let _ = self.stores.store.beat(&self.stores.owner, now_ms()).await;
             }
             self.heed(&mut heard).await;
+            self.hear().await;
         }
     }
 
@@ -49,17 +51,36 @@ impl Session {
         self.heed(&mut HashSet::new()).await;
     }
 
+    /// Passes messages and answers of other processes on to the tasks that they are for.
+    async fn hear(&self) {
+        for SteeringMessage { task, key, text, .. } in
+            self.stores.store.queued_messages(&self.id).await.unwrap_or_default()
+        {
+            let own = self.known_family(&task).map(|family| family.parent.inbox.clone());
+            if let Some(inbox) = own.or_else(|| self.find_task(&task).map(|task| task.inbox.clone())) {
+                inbox.push(InboxMessage { key, text });
+            }
+        }
+        for task in self.running() {
+            let Some(id) = task.waits_with() else { continue };
+            if let Ok(Some(asked)) = self.stores.store.question(&task.id).await
+                && let QuestionState::Answered(text) = asked.state
+                && asked.question.id == id
+            {
+                task.hear_answer(id, text);
+            }
+        }
+    }
+
     async fn heed(&self, heard: &mut HashSet<TaskId>) {
-        let wanted = self.store.cancel_requests().await.unwrap_or_default();
+        let wanted = self.stores.store.cancel_requests().await.unwrap_or_default();
         for id in wanted.into_iter().filter(|id| id.session() == self.id) {
             if heard.contains(&id) {
                 continue;
             }
             let (own, delegated) = (self.known_family(&id), self.family_with(&id));
             match (own, delegated) {
-                (_, Some(family)) => {
-                    drop(self.cancel(&family, id.short(), &fixed!("somebody-cancelled")).await)
-                }
+                (_, Some(family)) => drop(self.cancel(&family, id.short(), "somebody cancelled it").await),
                 (Some(family), None) => family.parent.own.now.cancel(),
                 // Not here, or not here yet.
                 (None, None) => continue,

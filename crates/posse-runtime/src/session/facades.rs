@@ -5,7 +5,7 @@
 mod agent;
 mod alias;
 mod guidance;
-mod investigate;
+pub(super) mod investigate;
 pub(super) mod launch;
 
 use std::collections::BTreeSet;
@@ -21,10 +21,11 @@ use posse_core::task::TaskRequest;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{ToolEffect, ToolSpec, own_name};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
 
 use super::task::{Done, LiveTask};
 use super::{Session, shared_context, subagent};
+use crate::delegation::{Delegation, DelegationCall, failure};
 use crate::ports::{AgentLookup, CallProposal, Tool, ToolInput};
 use crate::toolbox::Toolbox;
 pub(super) use alias::{alias_tag, tag as task_tag};
@@ -184,24 +185,23 @@ struct DelegatedTask {
 
 /// Delegates and waits. The task ends when its time or the caller's is over, or the caller is cancelled.
 async fn delegate(
-    session: &Session,
-    input: &ToolInput<'_>,
+    delegation: &Delegation,
+    call: DelegationCall<'_>,
     mut request: TaskRequest,
 ) -> Result<DelegatedTask> {
-    let context = input.context;
-    let time_left = u64::try_from(context.time_left.as_millis()).unwrap_or(u64::MAX);
+    let time_left = u64::try_from(call.time_left.as_millis()).unwrap_or(u64::MAX);
     request.door.wall_ms = Some(request.door.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
-    request.key = Some(input.idempotency_key.to_owned());
+    request.key = Some(call.key.to_owned());
     request.terms = waited_for();
     // Siblings of the same reply may hold its paths; they end without this task.
     request.on_conflict = OnConflict::Wait;
     request.turns_usual = Some(TURNS);
     // Whoever could answer waits here.
     request.rights.deny.push(ToolPattern::tool("ask_parent"));
-    let family = session.family(&context.task)?;
-    let task = session.spawn(&family.parent.id, request).await?;
+    let family = delegation.family();
+    let task = delegation.session().spawn(family, request).await?;
     let given_up = async {
-        context.cancel.cancelled().await;
+        call.cancel.cancelled().await;
         tokio::time::sleep(CANCEL_WAIT).await;
     };
     let done = tokio::select! {
@@ -225,7 +225,7 @@ impl DelegatedTask {
 
     /// Why it did not complete.
     fn failure(&self) -> String {
-        let told = self.done.as_ref().map(subagent::failure);
+        let told = self.done.as_ref().map(failure);
         told.map_or_else(|| "cancelled".to_owned(), |why| why.unwrap_or_default())
     }
 
@@ -243,7 +243,7 @@ impl DelegatedTask {
             None => text.to_owned(),
             Some((at, _)) => {
                 let id = self.task.id.short();
-                format!("{}\n{}", &text[..at], fixed!("answer-shortened", id))
+                format!("{}\n[shortened: the whole text is kept as the result of {id}]", &text[..at])
             }
         }
     }
@@ -251,6 +251,6 @@ impl DelegatedTask {
     /// Returns notes that accompany the answer.
     fn notes(&self) -> String {
         let warnings = self.outcome().map_or(&[][..], |outcome| &outcome.warnings);
-        warnings.iter().map(|warning| format!("\n\n{}", fixed!("answer-note", warning))).collect()
+        warnings.iter().map(|warning| format!("\n\n[note: {warning}]")).collect()
     }
 }

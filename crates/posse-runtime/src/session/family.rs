@@ -12,14 +12,15 @@ use posse_core::id::TaskId;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::localized;
+use tokio::sync::Notify;
 
 use super::facades::{alias_tag, task_tag};
-use super::subagent::{announcement, loose_end};
 use super::task::{Done, LiveTask, Tasks};
 use crate::budget::TaskAccount;
+use crate::delegation::{announcement, loose_end};
 use crate::driver::StopTokens;
-use crate::inbox::{ChildNews, InboxMessage};
+use crate::inbox::{ChildNews, InboxMessage, TaskInbox};
 use crate::ports::{ResultDelivery, TaskWorktree};
 
 /// The task that delegates: nothing it hands out exceeds what it has itself.
@@ -31,6 +32,8 @@ pub(crate) struct ParentTask {
     /// If it works apart from others, so do its children.
     pub place: Option<TaskWorktree>,
     pub budget: Arc<TaskAccount>,
+    /// Messages for it.
+    pub inbox: TaskInbox,
     /// Ends it, with its children.
     pub own: StopTokens,
     /// Ends its children, and nothing else.
@@ -44,6 +47,8 @@ pub(crate) struct ParentTask {
 pub(crate) struct ChildTasks {
     pub parent: ParentTask,
     children: Mutex<ChildState>,
+    /// Wakes those who wait for a task to be in the store.
+    stored: Notify,
 }
 
 struct ChildState {
@@ -91,7 +96,7 @@ impl ChildTasks {
             keys: HashMap::new(),
             revived: Vec::new(),
         };
-        Self { parent, children: Mutex::new(children) }
+        Self { parent, children: Mutex::new(children), stored: Notify::new() }
     }
 
     /// Takes a task in, or says why not.
@@ -228,6 +233,24 @@ impl ChildTasks {
         self.lock().board.is_unread(task.id.short())
     }
 
+    /// Tells those who wait for it that a task is in the store.
+    pub fn note_stored(&self, task: &LiveTask) {
+        task.set_stored();
+        self.stored.notify_waiters();
+    }
+
+    /// Waits for the task with this idempotency key until it is in the store.
+    pub async fn stored_with_key(&self, key: &str) -> Arc<LiveTask> {
+        loop {
+            // First, so that a task from now on is noticed.
+            let stored = self.stored.notified();
+            if let Some(task) = self.with_key(key).filter(|task| task.is_stored()) {
+                return task;
+            }
+            stored.await;
+        }
+    }
+
     /// Finds the task that was created with this idempotency key.
     pub fn with_key(&self, key: &str) -> Option<Arc<LiveTask>> {
         self.lock().keys.get(key).cloned()
@@ -274,7 +297,11 @@ impl ChildNews for ChildTasks {
         let revived = std::mem::take(&mut children.revived);
         let go_on = (!revived.is_empty()).then(|| InboxMessage {
             key: format!("{REVIVED}{}", revived.join(",")),
-            text: fixed!("children-go-on", tasks = revived.join(", ")),
+            text: format!(
+                "These tasks were stopped together with you and go on now: {}. Ignore what an earlier \
+                 result says about their end.",
+                revived.join(", ")
+            ),
         });
         let message =
             |task: Arc<LiveTask>| InboxMessage { key: end_key(task.id.short()), text: announcement(&task) };
@@ -291,7 +318,9 @@ impl ChildNews for ChildTasks {
         let warning = |task: &Arc<LiveTask>| {
             let id = task.id.short();
             if !task.is_done() {
-                return (!task.start.detached).then(|| fixed!("child-cancelled", id));
+                return (!task.start.detached).then(|| {
+                    format!("{id} was still running when its orchestrator ended, and was cancelled")
+                });
             }
             loose_end(task).filter(|_| children.board.is_unread(id))
         };

@@ -1,58 +1,54 @@
 //! A session whose orchestrator is a program outside, which speaks some protocol. It has no run of its own: it comes and goes, and
 //! what it delegated stays. Several of them can be in one session at the same time, each in its own process.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use posse_core::Result;
 use posse_core::agent::Agent;
 use posse_core::approval::{self, ParkedCall};
 use posse_core::budget::BudgetCaps;
-use posse_core::grant::Grant;
-use posse_core::id::{CallKey, TaskId};
-use posse_core::{ErrorCode, Result};
-use serde_json::Value;
-use tokio::sync::Mutex;
+use posse_core::id::TaskId;
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::Session;
 use super::adopt::BegunTasks;
+use super::facades::investigate;
 use super::family::{ChildTasks, ParentTask};
-use super::subagent::status;
-use super::task::LiveTask;
+use super::{Session, shared_context, subagent};
 use crate::context::now_ms;
-use crate::ports::{ApprovalQuery, TaskFilter, TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput};
-use crate::toolbox::ToolAnswer;
+use crate::delegation::{Delegation, DelegationCall, ReplyContent, TaskReport, ToolReply};
+use crate::inbox::TaskInbox;
+use crate::ports::{ApprovalQuery, TaskFilter, TaskQuery, TaskRow, ToolOutput};
 
 /// Number of earlier tasks that a new process loads. The others stay in the store.
 const RECALLED_MAX: u32 = 100;
 /// A caller from outside has no run whose time could be over; each call has its own end.
 const TIME_LEFT: Duration = Duration::from_secs(3_600);
-const OUTPUT_BYTES_MAX: usize = 100_000;
 
 /// The room of a session as a program outside has it. Dropping it leaves the tasks as they are.
 pub struct HostSession {
     session: Arc<Session>,
     family: Arc<ChildTasks>,
-    grant: Arc<Grant>,
+    delegation: Delegation,
     /// Taken in by one at a time, so that nothing is driven twice.
     looking: Mutex<()>,
-    calls: AtomicU32,
     /// Calls under way, by key: the same call made again waits for the first.
     under_way: std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>,
     attending: JoinHandle<()>,
 }
 
-/// A delegated task as listings show it.
+/// A reply as a host gets it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HostedTask {
-    pub id: TaskId,
-    pub agent: String,
-    pub title: String,
-    /// As the `subagent` tool says it.
-    pub status: Value,
+pub struct PrintedReply {
+    pub text: String,
+    /// The same as an object; `None` if it is plain text.
+    pub object: Option<Value>,
+    pub is_error: bool,
 }
 
 impl Session {
@@ -60,31 +56,30 @@ impl Session {
     /// `agent` is what a definition that does not say gets its model and its limits from. `writing_advice` is told to whoever asks
     /// for tasks that write, if they may not.
     pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<HostSession> {
-        self.store.create_session(&self.id, &self.workspace, now_ms()).await?;
-        let grant = self.grant.keep(&agent.rights);
-        let own = self.stop.child();
+        self.stores.store.create_session(&self.id, &self.place.workspace, now_ms()).await?;
+        let own = self.watchers.stop.child();
         let parent = ParentTask {
             id: TaskId::root(&self.id),
-            grant: grant.clone(),
+            grant: self.policy.grant.keep(&agent.rights),
             agent,
-            workspace: self.workspace.clone(),
+            workspace: self.place.workspace.clone(),
             place: None,
             budget: self.account(&self.budget, BudgetCaps::default())?,
+            inbox: TaskInbox::default(),
             stop: own.child(),
             own,
             outside: true,
             writing_advice,
         };
-        let family = Arc::new(ChildTasks::new(parent, self.rules));
+        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         self.families().insert(family.parent.id.clone(), family.clone());
         let session = self.clone();
         let attending = tokio::spawn(async move { session.attended(std::future::pending::<()>()).await });
         let hosted = HostSession {
+            delegation: Delegation::new(self.clone(), family.clone()),
             session: self.clone(),
             family,
-            grant: Arc::new(grant),
             looking: Mutex::default(),
-            calls: AtomicU32::new(0),
             under_way: std::sync::Mutex::default(),
             attending,
         };
@@ -101,50 +96,79 @@ impl Drop for HostSession {
 }
 
 impl HostSession {
-    /// Calls one of the tools with which it delegates. `key` is the same for every attempt at one call.
-    pub async fn call(
-        &self,
-        tool: &str,
-        arguments: &str,
-        key: &str,
-        cancel: CancellationToken,
-    ) -> ToolOutput {
-        let turn = self.turns().entry(key.to_owned()).or_default().clone();
-        let answer = {
-            let _one_at_a_time = turn.lock().await;
-            self.perform(tool, arguments, key, cancel).await
-        };
-        let mut turns = self.turns();
-        // The list and this call have it, and nobody who waits.
-        if Arc::strong_count(&turn) == 2 {
-            turns.remove(key);
-        }
-        answer
+    /// Returns the delegation of this host, after taking in what other processes defined and delegated.
+    pub async fn delegation(&self) -> Result<&Delegation> {
+        self.look().await?;
+        Ok(&self.delegation)
     }
 
-    fn turns(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mutex<()>>>> {
+    /// Creates a call of this host. `key` is the same for every attempt at it.
+    pub fn call<'a>(&self, key: &'a str, cancel: &'a CancellationToken) -> DelegationCall<'a> {
+        DelegationCall { key, cancel, time_left: TIME_LEFT }
+    }
+
+    /// Performs a call of the `subagent` tool.
+    pub async fn subagent(&self, arguments: Map<String, Value>, call: DelegationCall<'_>) -> ToolReply {
+        match self.begin(call.key).await {
+            Ok(_turn) => {
+                let parent = &self.family.parent.id;
+                subagent::perform(&self.session, parent, arguments, call, None).await.into_reply()
+            }
+            Err(e) => ToolReply::failed(&e),
+        }
+    }
+
+    /// Performs a call of the `shared_context` tool.
+    pub async fn shared_context(&self, arguments: Map<String, Value>, call: DelegationCall<'_>) -> ToolReply {
+        match self.begin(call.key).await {
+            Ok(_turn) => {
+                shared_context::respond(&self.session, &self.family.parent.id, arguments, call).await
+            }
+            Err(e) => ToolReply::failed(&e),
+        }
+    }
+
+    /// Performs a call of the `run_subagent` tool.
+    pub async fn run_subagent(&self, arguments: Map<String, Value>, call: DelegationCall<'_>) -> ToolReply {
+        let arguments = Value::Object(arguments);
+        if let Some(misfit) = self.session.place.tools.misfit("run_subagent", &arguments) {
+            return ToolOutput::mistake(misfit).into();
+        }
+        match self.begin(call.key).await {
+            Ok(_turn) => investigate::respond(&self.delegation, call, arguments).await.into(),
+            Err(e) => ToolReply::failed(&e),
+        }
+    }
+
+    /// Waits for an earlier attempt at the call with this key, and takes in what other processes did.
+    async fn begin(&self, key: &str) -> Result<CallTurn<'_>> {
+        let turn = self.under_way().entry(key.to_owned()).or_default().clone();
+        let turn = CallTurn { hosted: self, key: key.to_owned(), held: Some(turn.lock_owned().await) };
+        self.look().await?;
+        Ok(turn)
+    }
+
+    fn under_way(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mutex<()>>>> {
         self.under_way.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    async fn perform(&self, tool: &str, arguments: &str, key: &str, cancel: CancellationToken) -> ToolOutput {
-        if let Err(e) = self.look().await {
-            return ToolOutput::error(super::subagent::wire_error(&e).to_string());
-        }
-        let context = ToolContext {
-            task: self.family.parent.id.clone(),
-            grant: self.grant.clone(),
-            cancel,
-            time_left: TIME_LEFT,
-            output_bytes_max: OUTPUT_BYTES_MAX,
-            nesting: None,
-            fence: None,
+    /// Prints a reply, once, without the keys in it.
+    pub fn print(&self, reply: ToolReply) -> PrintedReply {
+        let is_error = reply.is_error;
+        let (text, object) = match reply.content {
+            ReplyContent::Object(value) => (value.to_string(), Some(value)),
+            ReplyContent::Text(text) => (text, None),
         };
-        let index = self.calls.fetch_add(1, Ordering::Relaxed);
-        let key =
-            ToolInput { key: CallKey { turn: 0, index }, arguments, idempotency_key: key, context: &context };
-        match self.session.tools.call(tool, key).await {
-            ToolAnswer::Ran(output) => output,
-            ToolAnswer::Mistake(complaint) => ToolOutput::mistake(complaint),
+        let redacted = match self.session.place.tools.redactor().redact(&text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(redacted) => Some(redacted),
+        };
+        match redacted {
+            None => PrintedReply { text, object, is_error },
+            Some(text) => {
+                let object = object.and_then(|_| serde_json::from_str(&text).ok());
+                PrintedReply { text, object, is_error }
+            }
         }
     }
 
@@ -158,23 +182,28 @@ impl HostSession {
         self.family.with_key(key).map(|task| task.id.clone())
     }
 
+    /// Waits until a call with this key has begun a task. The task is in the store then.
+    pub async fn begun(&self, key: &str) -> TaskId {
+        self.family.stored_with_key(key).await.id.clone()
+    }
+
     /// Lists the tasks of this host, oldest first.
-    pub async fn tasks(&self) -> Result<Vec<HostedTask>> {
+    pub async fn tasks(&self) -> Result<Vec<TaskReport>> {
         self.look().await?;
-        let mut tasks: Vec<Arc<LiveTask>> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
+        let mut tasks: Vec<_> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
         tasks.sort_by_key(|task| task.number());
-        Ok(tasks.iter().map(|task| shown(task)).collect())
+        Ok(tasks.iter().map(|task| task.report()).collect())
     }
 
     /// A task as the store has it.
     pub async fn row(&self, id: &str) -> Result<TaskRow> {
         let task = self.family.task(id)?;
-        self.session.store.task(&task.id).await
+        self.session.stores.store.task(&task.id).await
     }
 
     /// Calls of this session's tasks that wait for a person's yes.
     pub async fn open_approvals(&self) -> Result<Vec<ParkedCall>> {
-        let open = self.session.store.approvals(ApprovalQuery::Open).await?;
+        let open = self.session.stores.store.approvals(ApprovalQuery::Open).await?;
         Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
     }
 
@@ -184,7 +213,7 @@ impl HostSession {
         parked: &ParkedCall,
         answer: approval::ApprovalAnswer,
     ) -> Result<ParkedCall> {
-        self.session.store.answer(&parked.id, &parked.request.hash, answer).await
+        self.session.stores.store.answer(&parked.id, &parked.request.hash, answer).await
     }
 
     /// Returns the tasks that have not ended.
@@ -198,10 +227,10 @@ impl HostSession {
         self.session.recall_agents().await?;
         let of = TaskFilter::ChildrenOf(self.family.parent.id.clone());
         let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
-        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
-        let mut rows = self.session.store.find_tasks(newest).await?;
+        let running = TaskQuery::running(of);
+        let mut rows = self.session.stores.store.find_tasks(newest).await?;
         self.session.count_from(rows.iter());
-        for row in self.session.store.find_tasks(running).await? {
+        for row in self.session.stores.store.find_tasks(running).await? {
             if !rows.iter().any(|known| known.id == row.id) {
                 rows.push(row);
             }
@@ -224,20 +253,7 @@ impl HostSession {
     /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still
     /// under way here is written down. Returns what was let go.
     pub async fn let_go(&self) -> Result<Vec<TaskId>> {
-        self.session.leaving.store(true, Ordering::Relaxed);
-        let mut left = Vec::new();
-        let of = TaskFilter::Session(self.session.id.clone());
-        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
-        let ours = |row: &TaskRow| row.owner == self.session.owner;
-        for row in self.session.store.find_tasks(running).await?.into_iter().filter(ours) {
-            match self.session.store.claim_from(&row.id, row.epoch, "").await {
-                Ok(_) => left.push(row.id),
-                // It ended or was taken in this moment.
-                Err(e) if e.code() == ErrorCode::OwnerLost => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(left)
+        self.session.let_go(&self.family.parent.id).await
     }
 
     /// Ends everything that was delegated from here and waits a moment for it.
@@ -246,11 +262,20 @@ impl HostSession {
     }
 }
 
-fn shown(task: &LiveTask) -> HostedTask {
-    HostedTask {
-        id: task.id.clone(),
-        agent: task.agent.to_string(),
-        title: posse_core::text::prefix(&task.start.task, 200).to_owned(),
-        status: status(task, &task.progress()),
+/// The turn of one attempt at a call. Dropping it lets the next attempt begin.
+struct CallTurn<'a> {
+    hosted: &'a HostSession,
+    key: String,
+    held: Option<OwnedMutexGuard<()>>,
+}
+
+impl Drop for CallTurn<'_> {
+    fn drop(&mut self) {
+        self.held = None;
+        let mut under_way = self.hosted.under_way();
+        // The map has it, and no attempt that waits.
+        if under_way.get(&self.key).is_some_and(|turn| Arc::strong_count(turn) == 1) {
+            under_way.remove(&self.key);
+        }
     }
 }

@@ -3,13 +3,16 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use posse_core::Result;
 use posse_core::text::prefix;
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use super::task::LiveTask;
+use crate::context::now_ms;
+use crate::ports::{BoxFuture, NewQuestion, QuestionState, TaskQuestion, Tool, ToolInput, ToolOutput};
 
 /// Default time to wait for an answer.
 const DEADLINE_USUAL_S: u64 = 120;
@@ -26,7 +29,7 @@ pub(super) fn tools(session: &Weak<Session>) -> [Arc<dyn Tool>; 2] {
     [
         Arc::new(AskParent {
             session: session.clone(),
-            // Asked again after a crash: nobody has answered the first time.
+            // Asked again after a crash: the store has the question, and an answer that came meanwhile.
             spec: spec("ask_parent", ASK, ASK_SCHEMA, ToolEffect::Idempotent),
         }),
         Arc::new(ReportProgress {
@@ -62,31 +65,71 @@ impl Tool for AskParent {
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            let task = self.session.upgrade().and_then(|session| session.find_task(&input.context.task));
-            let Some(task) = task.filter(|task| !task.alone) else {
-                let text = fixed!("nobody-to-ask");
-                return ToolOutput::error(text);
+            let asking = self.session.upgrade().and_then(|session| {
+                let task = session.find_task(&input.context.task).filter(|task| !task.alone)?;
+                Some((session, task))
+            });
+            let Some((session, task)) = asking else {
+                return ToolOutput::error(
+                    "there is nobody to ask; choose what is most likely wanted and say so in your answer",
+                );
             };
             let ask: AskArguments = match serde_json::from_str(input.arguments) {
                 Ok(ask) => ask,
-                Err(e) => return ToolOutput::error(fixed!("question-unreadable", why = e)),
+                Err(e) => return ToolOutput::error(format!("the question cannot be read: {e}")),
             };
             let deadline = ask.deadline_s.unwrap_or(DEADLINE_USUAL_S).min(DEADLINE_MAX_S);
             let wait = Duration::from_secs(deadline).min(input.context.time_left);
-            let options = ask.options.iter().map(|option| prefix(option, 200).to_owned()).collect();
-            let answer = task.ask(prefix(&ask.question, TEXT_BYTES_MAX).to_owned(), options);
-            let answered = tokio::select! {
-                answered = answer => answered.ok(),
-                () = input.context.cancel.cancelled() => None,
-                () = tokio::time::sleep(wait) => None,
+            let question = NewQuestion {
+                task: task.id.clone(),
+                key: input.idempotency_key.to_owned(),
+                text: prefix(&ask.question, TEXT_BYTES_MAX).to_owned(),
+                options: ask.options.iter().map(|option| prefix(option, 200).to_owned()).collect(),
+                asked_ms: now_ms(),
             };
-            task.close_question();
+            let answered = answer_to(&session, &task, question, wait, &input.context.cancel).await;
             match (answered, ask.default) {
-                (Some(text), _) => ToolOutput::text(text),
-                (None, Some(default)) => ToolOutput::text(fixed!("no-answer-default", deadline, default)),
-                (None, None) => ToolOutput::error(fixed!("no-answer", deadline)),
+                (Err(e), _) => ToolOutput::error(e.english()),
+                (Ok(Some(text)), _) => ToolOutput::text(text),
+                (Ok(None), Some(default)) => ToolOutput::text(format!(
+                    "no answer came within {deadline} s; go on with your default: {default}"
+                )),
+                (Ok(None), None) => ToolOutput::error(format!(
+                    "no answer came within {deadline} s; choose what is most likely wanted and say so \
+                     in your answer"
+                )),
             }
         })
+    }
+}
+
+/// Asks a question and waits for its answer, which may come from any process.
+async fn answer_to(
+    session: &Session,
+    task: &LiveTask,
+    question: NewQuestion,
+    wait: Duration,
+    cancel: &CancellationToken,
+) -> Result<Option<String>> {
+    let TaskQuestion { question, state } = session.stores.store.ask_question(question).await?;
+    if let QuestionState::Answered(text) = state {
+        return Ok(Some(text));
+    }
+    let id = question.id;
+    let answer = task.ask(question);
+    let answered = tokio::select! {
+        answered = answer => answered.ok(),
+        () = cancel.cancelled() => None,
+        () = tokio::time::sleep(wait) => None,
+    };
+    task.show_question(None);
+    if answered.is_some() {
+        return Ok(answered);
+    }
+    // An answer of another process may have come first.
+    match session.stores.store.close_question(&task.id, id).await?.state {
+        QuestionState::Answered(text) => Ok(Some(text)),
+        QuestionState::Open | QuestionState::Closed => Ok(None),
     }
 }
 
@@ -107,10 +150,10 @@ impl Tool for ReportProgress {
             let message = arguments["message"].as_str().unwrap_or_default();
             match task {
                 Some(task) => {
-                    task.report(prefix(message, 500).to_owned());
+                    task.note_progress(prefix(message, 500).to_owned());
                     ToolOutput::text("noted")
                 }
-                None => ToolOutput::error(fixed!("nobody-to-tell")),
+                None => ToolOutput::error("there is nobody to tell"),
             }
         })
     }

@@ -3,12 +3,15 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::Result;
+use posse_core::arguments::parse_object;
 use posse_core::context::wire::{ContextAnswer, ContextRequest, WaitResult};
+use posse_core::id::TaskId;
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_messages::fixed;
+use serde_json::{Map, Value};
 
-use super::{Session, subagent::wire_error};
+use super::Session;
 use crate::context::{ContextCaller, perform};
+use crate::delegation::{DelegationCall, ToolReply};
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 
 struct SharedContextTool {
@@ -40,33 +43,50 @@ impl Tool for SharedContextTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(fixed!("session-closed"));
+                return ToolOutput::error(crate::session::SESSION_CLOSED);
             };
-            let request = match ContextRequest::parse(input.arguments) {
-                Ok(request) => request,
-                Err(e) => return ToolOutput::mistake(wire_error(&e).to_string()),
-            };
-            match answer(&session, &input, request).await {
-                Ok(answer) => ToolOutput::text(answer.to_json().to_string()),
-                Err(e) => ToolOutput::error(wire_error(&e).to_string()),
+            match parse_object(input.arguments) {
+                Ok(arguments) => {
+                    respond(&session, &input.context.task, arguments, DelegationCall::of(&input)).await.into()
+                }
+                Err(e) => ToolReply::mistaken(&e).into(),
             }
         })
     }
 }
 
-async fn answer(session: &Session, input: &ToolInput<'_>, request: ContextRequest) -> Result<ContextAnswer> {
-    let participant = session.participant(&input.context.task);
-    let caller = ContextCaller {
-        session: &session.id,
-        participant: &participant,
-        idempotency_key: Some(input.idempotency_key),
+/// Performs a call of the `shared_context` tool by a task.
+pub(super) async fn respond(
+    session: &Session,
+    task: &TaskId,
+    arguments: Map<String, Value>,
+    call: DelegationCall<'_>,
+) -> ToolReply {
+    let request = match ContextRequest::read(arguments) {
+        Ok(request) => request,
+        Err(e) => return ToolReply::mistaken(&e),
     };
-    let answered = perform(&*session.store, caller, request);
+    match answer(session, task, request, call).await {
+        Ok(answer) => ToolReply::object(answer.to_json()),
+        Err(e) => ToolReply { pending: false, ..ToolReply::failed(&e) },
+    }
+}
+
+async fn answer(
+    session: &Session,
+    task: &TaskId,
+    request: ContextRequest,
+    call: DelegationCall<'_>,
+) -> Result<ContextAnswer> {
+    let participant = session.participant(task);
+    let caller =
+        ContextCaller { session: &session.id, participant: &participant, idempotency_key: Some(call.key) };
+    let answered = perform(&*session.stores.store, caller, request);
     // Only a wait takes time, and it is not worth more than the caller's.
     tokio::select! {
         biased;
         answer = answered => answer,
-        () = input.context.cancel.cancelled() => Ok(ContextAnswer::Waited(WaitResult::default())),
-        () = tokio::time::sleep(input.context.time_left) => Ok(ContextAnswer::Waited(WaitResult::default())),
+        () = call.cancel.cancelled() => Ok(ContextAnswer::Waited(WaitResult::default())),
+        () = tokio::time::sleep(call.time_left) => Ok(ContextAnswer::Waited(WaitResult::default())),
     }
 }

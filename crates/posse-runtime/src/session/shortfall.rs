@@ -5,7 +5,6 @@ use posse_core::id::AgentName;
 use posse_core::pattern::ToolPattern;
 use posse_core::task::LoweredBound;
 use posse_core::tool::ToolEffect;
-use posse_messages::fixed;
 
 use crate::toolbox::Toolbox;
 
@@ -16,7 +15,7 @@ const WRITING: [&str; 3] = ["write", "edit", "bash"];
 pub fn of_call(lowered: LoweredBound) -> String {
     let LoweredBound { name, .. } = lowered;
     let (asked, given) = shown(lowered);
-    fixed!("bound-lowered", name, asked, given)
+    format!("{name}: {asked} was lowered to {given}")
 }
 
 /// Warnings about tools that an agent's definition names, that exist, and that its tasks do not get. `writing_advice` is what a person can do about
@@ -47,10 +46,16 @@ pub fn of_tools(
     };
     let mut notes = Vec::new();
     if let Some(advice) = writing_advice.filter(|_| !writing.is_empty()) {
-        notes.push(fixed!("agent-cannot-write", agent, tools = listed(&writing), advice));
+        notes.push(format!(
+            "`{agent}` works without {}, which its definition names: {advice}",
+            listed(&writing)
+        ));
     }
     if !others.is_empty() {
-        notes.push(fixed!("agent-lacks-tools", agent, tools = listed(&others)));
+        notes.push(format!(
+            "`{agent}` works without {}, which its definition names: not granted here",
+            listed(&others)
+        ));
     }
     notes
 }

@@ -1,30 +1,24 @@
 //! A delegated task as its session sees it: how far it is, what it asks, what it said.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::event::Event;
+use posse_core::event::{Event, EventEntry};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::TaskStart;
 use posse_core::outcome::Outcome;
 use posse_core::usage::Usage;
-use serde_json::Value;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::TaskAccount;
+use crate::delegation::{PendingApproval, TaskReport};
 use crate::driver::StopTokens;
 use crate::inbox::TaskInbox;
-use crate::ports::{Observer, TaskWorktree};
-
-/// Events kept for `events`; the journal has everything.
-const EVENTS_MAX: usize = 200;
-/// Room for so many is made at a time.
-const EVENTS_STEP: usize = 8;
+use crate::ports::{Observer, ParentQuestion, TaskWorktree};
 
 pub(crate) struct LiveTask {
     pub id: TaskId,
@@ -39,6 +33,8 @@ pub(crate) struct LiveTask {
     pub revived: bool,
     /// Epoch at which the task may be written to before it runs: 1, or that of its adoption.
     pub epoch: AtomicU64,
+    /// Number of its records, before it runs.
+    pub records: AtomicU64,
     /// Origin of the journal: this process or an earlier one.
     pub begin: StartMode,
     /// Set before it runs, if it works apart from others.
@@ -49,14 +45,15 @@ pub(crate) struct LiveTask {
     progress: watch::Sender<TaskProgress>,
     /// Wakes those who wait for the end only.
     ended: Notify,
+    /// It has its row in the store.
+    stored: AtomicBool,
     /// A `wait` has named its end.
     reported: AtomicBool,
     /// The parent knows of the end.
     told: AtomicBool,
-    events: Mutex<TaskEvents>,
     question: Mutex<Option<OpenQuestion>>,
-    /// The call that collected it, and what it was given.
-    collected: Mutex<Option<(String, Value)>>,
+    /// Key of the call that collected it.
+    collected_by: Mutex<Option<String>>,
 }
 
 /// Ways to drive a task once it is admitted.
@@ -78,8 +75,7 @@ pub(crate) struct TaskProgress {
     /// Latest progress report of the task itself.
     pub report: Option<String>,
     pub question: Option<ParentQuestion>,
-    /// The approval that it waits for, and the tool that would be called.
-    pub approval: Option<(String, String)>,
+    pub approval: Option<PendingApproval>,
     pub done: Option<Done>,
 }
 
@@ -93,24 +89,9 @@ pub(crate) enum TaskStage {
 
 pub(crate) type Done = Result<Arc<Outcome>, String>;
 
-/// A question to the parent.
-#[derive(Clone, PartialEq)]
-pub(crate) struct ParentQuestion {
-    pub id: u32,
-    pub text: String,
-    pub options: Vec<String>,
-}
-
 struct OpenQuestion {
     id: u32,
     answer: oneshot::Sender<String>,
-}
-
-#[derive(Default)]
-struct TaskEvents {
-    /// Number of the first kept event.
-    first: u64,
-    kept: VecDeque<Event>,
 }
 
 impl LiveTask {
@@ -125,17 +106,18 @@ impl LiveTask {
             alone: false,
             revived: false,
             epoch: AtomicU64::new(1),
+            records: AtomicU64::new(1),
             begin,
             place: OnceLock::new(),
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(TaskProgress::default()),
             ended: Notify::new(),
+            stored: AtomicBool::new(begin == StartMode::Again),
             reported: AtomicBool::new(false),
             told: AtomicBool::new(false),
-            events: Mutex::default(),
             question: Mutex::default(),
-            collected: Mutex::default(),
+            collected_by: Mutex::default(),
         }
     }
 
@@ -180,9 +162,14 @@ impl LiveTask {
         });
     }
 
-    /// Returns the elapsed seconds.
-    pub fn seconds(&self) -> u64 {
-        self.began.elapsed().as_secs()
+    /// Returns the time since this process knows the task.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Returns a report of the current progress.
+    pub fn report(&self) -> TaskReport {
+        TaskReport::of(self, self.progress())
     }
 
     /// Waits until it has ended or asks something new, for this long at most.
@@ -200,16 +187,23 @@ impl LiveTask {
         self.progress()
     }
 
-    /// The answer to the call that collected it, for the same call made again.
-    pub fn answer_to(&self, key: &str) -> Option<Value> {
-        let collected = lock(&self.collected);
-        collected.as_ref().filter(|(by, _)| by == key).map(|(_, answer)| answer.clone())
+    /// Tells whether the call with this key collected the result.
+    pub fn is_collected_by(&self, key: &str) -> bool {
+        lock(&self.collected_by).as_deref() == Some(key)
     }
 
-    /// Keeps the answer to the call that collected it.
-    pub fn collected_by(&self, key: &str, answer: Value) -> Value {
-        *lock(&self.collected) = Some((key.to_owned(), answer.clone()));
-        answer
+    /// Notes the call that collected the result.
+    pub fn set_collected_by(&self, key: &str) {
+        *lock(&self.collected_by) = Some(key.to_owned());
+    }
+
+    /// Tells whether the task has its row in the store.
+    pub fn is_stored(&self) -> bool {
+        self.stored.load(Ordering::Acquire)
+    }
+
+    pub fn set_stored(&self) {
+        self.stored.store(true, Ordering::Release);
     }
 
     pub fn is_reported(&self) -> bool {
@@ -262,7 +256,6 @@ impl LiveTask {
 
     /// Marks the task as ended.
     pub fn finish(&self, done: Done, turns: u32) {
-        self.inbox.close();
         *lock(&self.budget) = None;
         self.update(|progress| {
             progress.turns = progress.turns.max(turns);
@@ -275,57 +268,40 @@ impl LiveTask {
         self.ended.notify_waiters();
     }
 
-    /// Stores a progress report of the task.
-    pub fn report(&self, text: String) {
+    /// Stores what the task itself says about its progress.
+    pub fn note_progress(&self, text: String) {
         self.update(|progress| progress.report = Some(text));
     }
 
-    /// Asks whoever delegated; the receiver gets the answer.
-    pub fn ask(&self, text: String, options: Vec<String>) -> oneshot::Receiver<String> {
+    /// Shows a question of the task; the receiver gets the answer.
+    pub fn ask(&self, question: ParentQuestion) -> oneshot::Receiver<String> {
         let (sender, receiver) = oneshot::channel();
-        let mut open = lock(&self.question);
-        let id = open.as_ref().map_or(1, |open| open.id + 1);
-        *open = Some(OpenQuestion { id, answer: sender });
-        self.update(|progress| progress.question = Some(ParentQuestion { id, text, options }));
+        *lock(&self.question) = Some(OpenQuestion { id: question.id, answer: sender });
+        self.show_question(Some(question));
         receiver
     }
 
-    /// Closes the open question.
-    pub fn close_question(&self) {
-        self.update(|progress| progress.question = None);
-    }
-
-    /// Answers the open question; returns whether there was one.
-    pub fn answer(&self, text: String) -> bool {
-        let open = lock(&self.question).take();
-        self.close_question();
-        open.is_some_and(|open| open.answer.send(text).is_ok())
-    }
-
-    /// Events from number `since` on, and the number of the next one.
-    pub fn events(&self, since: u64) -> (Vec<Value>, u64) {
-        let events = lock(&self.events);
-        let next = events.first + events.kept.len() as u64;
-        let skip = usize::try_from(since.saturating_sub(events.first)).unwrap_or(usize::MAX);
-        let numbered = events.kept.iter().zip(events.first..).skip(skip).map(|(event, number)| {
-            let mut value = event.to_json();
-            value["number"] = number.into();
-            value
-        });
-        (numbered.collect(), next)
-    }
-
-    fn keep(&self, event: &Event) {
-        let mut events = lock(&self.events);
-        if events.kept.len() == events.kept.capacity() {
-            // Not twice as many: most tasks are short, and there may be a thousand of them.
-            events.kept.reserve_exact(EVENTS_STEP);
+    /// Shows the open question of the task, or that it has none.
+    pub fn show_question(&self, question: Option<ParentQuestion>) {
+        if self.progress.borrow().question != question {
+            self.update(|progress| progress.question = question);
         }
-        events.kept.push_back(event.clone());
-        if events.kept.len() > EVENTS_MAX {
-            events.kept.pop_front();
-            events.first += 1;
+    }
+
+    /// Returns the question that a call of this process waits with.
+    pub fn waits_with(&self) -> Option<u32> {
+        lock(&self.question).as_ref().map(|open| open.id)
+    }
+
+    /// Passes the answer to a question on to the call that waits for it.
+    pub fn hear_answer(&self, id: u32, text: String) {
+        let mut open = lock(&self.question);
+        if let Some(open) = open.take_if(|open| open.id == id) {
+            // A call that no longer waits finds the answer in the store.
+            let _ = open.answer.send(text);
         }
+        drop(open);
+        self.show_question(None);
     }
 }
 
@@ -334,11 +310,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Observer for LiveTask {
-    fn event(&self, task: &TaskId, event: &Event) {
-        if *task != self.id {
+    fn event(&self, EventEntry { task_id, event, .. }: &EventEntry) {
+        if *task_id != self.id {
             return;
         }
-        self.keep(event);
         self.update(|progress| match event {
             Event::Replied { turn, usage, .. } => {
                 progress.turns = *turn;
@@ -353,7 +328,7 @@ impl Observer for LiveTask {
             Event::ApprovalRequested { approval, tool, summary, .. } => {
                 let waits = format!("waiting for approval: {tool} {summary}");
                 progress.activity = Some(waits.trim_end().to_owned());
-                progress.approval = Some((approval.clone(), tool.clone()));
+                progress.approval = Some(PendingApproval { id: approval.clone(), tool: tool.clone() });
             }
             Event::ApprovalResolved { .. } => (progress.activity, progress.approval) = (None, None),
             _ => {}
@@ -401,11 +376,11 @@ mod tests {
         let waker = Waker::from(bell.clone());
         let mut done = pin!(task.done());
         assert!(done.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        task.report("one".to_owned());
+        task.note_progress("one".to_owned());
         let mut changes = task.changes();
         assert!(!changes.has_changed().unwrap());
         assert_eq!(changes.borrow_and_update().report.as_deref(), Some("one"));
-        task.report("two".to_owned());
+        task.note_progress("two".to_owned());
         assert!(changes.has_changed().unwrap());
         assert_eq!(bell.0.load(Ordering::Relaxed), 0);
         task.finish(Err("why".to_owned()), 3);

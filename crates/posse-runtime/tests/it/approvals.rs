@@ -108,7 +108,7 @@ async fn a_call_waits_for_its_yes_and_what_was_shown_is_executed() {
 }
 
 fn kind(event: &Event) -> String {
-    event.to_json()["type"].as_str().unwrap().to_owned()
+    event.kind().to_owned()
 }
 
 #[tokio::test(start_paused = true)]

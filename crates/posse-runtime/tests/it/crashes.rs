@@ -166,7 +166,7 @@ async fn a_task_and_its_first_request_are_one_write_and_only_a_request_that_was_
     let stage = Stage { caps, ..Stage::new("[{text: done}]") };
     stage.run().await.unwrap();
     // What cannot be paid is not announced.
-    let spent = ["started", "budget_spent", "budget_spent", "finished"];
+    let spent = ["started", "budget_spent", "observed", "budget_spent", "finished"];
     assert_eq!(kinds(&stage.records().await), spent);
 }
 

@@ -8,7 +8,7 @@ use posse_core::message::ToolResult;
 use posse_core::outcome::OutcomeStatus;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::Store;
+use posse_runtime::ports::JournalStore;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ async fn whatever_is_left_when_the_orchestrator_ends_is_written_down_as_ended() 
     )
     .await;
     let rows = store.tasks(100).await.unwrap();
-    let open: Vec<_> = rows.iter().filter(|row| row.status == "running").collect();
+    let open: Vec<_> = rows.iter().filter(|row| row.state.is_running()).collect();
     assert!(open.is_empty(), "{open:?}");
 }
 
@@ -149,7 +149,7 @@ async fn a_cancelled_task_gives_what_it_has() {
     assert_eq!(cancelled["partial_result"], "I have looked at half of it.");
     assert_eq!(answers[5]["finished"][0]["reason"], "dependency_failed", "{}", answers[5]);
     assert_eq!(answers[6]["note"], "it had ended before the cancel");
-    assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
+    assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().state.wire(), "cancelled");
 }
 
 // R152
@@ -223,6 +223,8 @@ async fn a_long_result_is_shortened_and_its_full_text_can_be_paged() {
           - calls: [{subagent: {action: result, task_id: t_01, limit: 100}}]
           - calls: [{subagent: {action: result, task_id: t_01, offset: 4990}}]
           - calls: [{subagent: {action: events, task_id: t_01}}]
+          - calls: [{subagent: {action: events, task_id: t_01, since: 2}}]
+          - calls: [{subagent: {action: events, task_id: t_01, since: "{result:6.0:/next}"}}]
           - text: done
         talker:
           - text: "LONG"
@@ -236,8 +238,18 @@ async fn a_long_result_is_shortened_and_its_full_text_can_be_paged() {
     let page = &answers[3];
     assert_eq!((&page["next_offset"], &page["total_chars"]), (&json!(100), &json!(5000)));
     assert_eq!((&answers[4]["text"], &answers[4]["next_offset"]), (&json!("0123456789"), &Value::Null));
-    let events = answers[5]["events"].as_array().unwrap();
-    assert!(events.iter().any(|event| event["type"] == "finished"), "{events:?}");
+    let events = |answer: &Value| -> Vec<(u64, String)> {
+        let events = answer["events"].as_array().unwrap().iter();
+        let event =
+            |event: &Value| (event["seq"].as_u64().unwrap(), event["type"].as_str().unwrap().to_owned());
+        events.map(event).collect()
+    };
+    let told =
+        [(0, "started"), (1, "turn"), (2, "replied"), (3, "finished")].map(|(seq, kind)| (seq, kind.into()));
+    assert_eq!(events(&answers[5]), told);
+    assert_eq!((events(&answers[6]), &answers[6]["next"]), (told[2..].to_vec(), &json!(4)));
+    assert_eq!((events(&answers[7]), &answers[7]["next"]), (Vec::new(), &json!(4)));
+    assert_eq!(answers[5]["events"][0]["task_id"], "s1.t_01");
     assert!(!answers[5].to_string().contains("0123456789"), "events carry no text");
 }
 
@@ -380,7 +392,10 @@ async fn a_delegation_survives_the_end_of_its_process_at_any_write() {
         let rows = store.tasks(100).await.unwrap();
         let children: Vec<_> = rows.iter().filter(|row| row.parent.is_some()).collect();
         assert_eq!(children.len(), 3, "write {died_after}: no task twice");
-        assert!(children.iter().all(|row| row.status == "completed"), "write {died_after}: {children:?}");
+        assert!(
+            children.iter().all(|row| row.state.wire() == "completed"),
+            "write {died_after}: {children:?}"
+        );
         let collected = results(&store).await;
         let delivered =
             collected.iter().filter(|result| result.text.contains("\"result\":\"found it\"")).count();

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::approval::{ApprovalHandling, ApprovalPolicy, ApprovalScope, ApprovalState};
 use posse_core::board::BoardLimits;
-use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, Format, ModelChoice};
 use posse_core::grant::{Grant, GrantRule, Rights, RuleVerdict};
 use posse_core::id::TaskId;
@@ -17,12 +16,13 @@ use posse_core::run::replay;
 use posse_core::task::NO_CONTEXT;
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_runtime::driver::{ResumeMode, StopTokens};
-use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    AgentLookup, ApprovalQuery, ApprovalStore, BoxFuture, Store, Tool, ToolInput, ToolOutput,
+    AgentLookup, ApprovalQuery, ApprovalStore, BoxFuture, JournalStore, Tool, ToolInput, ToolOutput,
 };
 use posse_runtime::session::facades::{Facade, SessionFacades, guidance};
-use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::session::{
+    RULES, Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use serde_json::json;
@@ -48,9 +48,9 @@ impl Tool for Probe {
     }
 }
 
-struct Room {
-    session: Arc<Session>,
-    store: Arc<MemoryStore>,
+pub struct Room {
+    pub session: Arc<Session>,
+    pub store: Arc<MemoryStore>,
     calls: Arc<Mutex<Vec<String>>>,
     stop: StopTokens,
 }
@@ -79,7 +79,7 @@ fn of_acai() -> Arc<Definition> {
     Arc::new(acai)
 }
 
-fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
+pub fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
     room_asking(script, facades, depth, store, ApprovalPolicy::default(), Rights::default())
 }
 
@@ -117,34 +117,35 @@ fn room_of(
     agents.extend((depth > 1).then(|| definition("chief", &["subagent"])));
     agents.extend(script.contains("acai:").then(of_acai));
     let granted = ["read", "write", "subagent", "shared_context", "ask_parent", "report_progress"];
-    let session = Session::new(SessionConfig {
+    let session = SessionBuilder {
         id: "s1".to_owned(),
-        owner: "test".to_owned(),
-        lives: |_| false,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store: store.clone(),
-        models: Arc::new(Script(script)),
-        tools: Toolbox::new([tool("read", ToolEffect::Pure), tool("write", ToolEffect::Unsafe)])
-            .unwrap()
-            .with_approvals(policy),
-        observers: Observers::default(),
-        agents: Arc::new(agents),
-        grant: Grant::root(granted.map(str::to_owned), depth).keep(&asks),
-        caps: BudgetCaps::default(),
-        rules,
-        stop: stop.clone(),
-        verifier: None,
-        facades: facades.iter().copied().collect(),
-    })
+        stores: SessionStores {
+            owner: "test".to_owned(),
+            lives: |_| false,
+            store: store.clone(),
+            models: Arc::new(Script(script)),
+            agents: Arc::new(agents),
+        },
+        policy: SessionPolicy {
+            rules,
+            facades: facades.iter().copied().collect(),
+            ..SessionPolicy::new(Grant::root(granted.map(str::to_owned), depth).keep(&asks))
+        },
+        place: SessionPlace::new(
+            ".",
+            Toolbox::new([tool("read", ToolEffect::Pure), tool("write", ToolEffect::Unsafe)])
+                .unwrap()
+                .with_approvals(policy),
+        ),
+        watchers: SessionWatchers { stop: stop.clone(), ..SessionWatchers::default() },
+    }
+    .build()
     .unwrap();
     Room { session, store, calls, stop }
 }
 
 impl Room {
-    async fn run(&self) -> Arc<Outcome> {
+    pub async fn run(&self) -> Arc<Outcome> {
         let boss = posse_core::agent::Agent {
             limits: Limits { turns_max: 200, ..Limits::default() },
             ..agent("boss", None)
@@ -337,7 +338,85 @@ async fn who_is_cancelled_while_it_waits_takes_its_agent_along() {
     };
     let (outcome, ()) = tokio::join!(room.run(), cancel);
     assert_eq!(outcome.stop, StopReason::Cancelled);
-    assert_eq!(room.store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
+    assert_eq!(room.store.task(&TaskId::child("s1", 1)).await.unwrap().state.wire(), "cancelled");
+}
+
+// Seen to fail with the cancellation written down as the result of the calls: their tasks stayed cancelled.
+#[tokio::test(start_paused = true)]
+async fn whoever_waited_when_it_was_stopped_waits_again_for_the_same_tasks() {
+    let script = r#"
+        boss:
+          - calls:
+              - Agent: {prompt: "Look.", type: helper}
+              - Agent: {prompt: "Look.", type: helper}
+              - run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}
+              - write: {path: a}
+          - text: done
+        helper:
+          - {calls: [{read: {path: a}}], delay_ms: 20000}
+          - {text: looked, delay_ms: 20000}
+        investigator:
+          - {calls: [{read: {path: a}}], delay_ms: 20000}
+          - {text: <answer>yes</answer>, delay_ms: 20000}
+        "#;
+    let (facades, root) = ([Facade::Agent, Facade::RunSubagent], TaskId::root("s1"));
+    for at_once in [true, false] {
+        let first = room(script, &facades, 1, MemoryStore::new());
+        let cancel = async {
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            if at_once { first.stop.now.cancel() } else { first.stop.soon.cancel() }
+        };
+        let (outcome, ()) = tokio::join!(first.run(), cancel);
+        assert_eq!(outcome.stop, StopReason::Cancelled);
+        let stopped: Vec<TaskId> = (1..=3).map(|number| TaskId::child("s1", number)).collect();
+        assert_eq!(first.session.stopped_with(&root).await.unwrap(), stopped, "at once: {at_once}");
+        assert!(!first.calls.lock().unwrap().iter().any(|call| call.starts_with("write")));
+
+        let again = room(script, &facades, 1, first.store.snapshot());
+        let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
+        let outcome = again.session.resume(root.clone(), onward).await.unwrap();
+        assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "done"));
+        let results: Vec<String> =
+            results(&again.store).await.into_iter().map(|result| result.text).collect();
+        assert_eq!(results.len(), 4, "one for each call: {results:?}");
+        assert_eq!(results[..2], ["looked", "looked"]);
+        assert!(results[2].contains("yes"), "{results:?}");
+        let writes = again.calls.lock().unwrap().iter().filter(|call| call.starts_with("write")).count();
+        assert_eq!(writes, 1);
+        let rows = again.store.tasks(9).await.unwrap();
+        assert!(rows.len() == 4 && rows.iter().all(|row| row.state.wire() == "completed"), "{rows:?}");
+        let records = again.store.records(&root).await.unwrap();
+        assert!(!records.iter().any(|record| matches!(record, Record::Steered { .. })), "{records:?}");
+        // What the journal says is what was sent.
+        let effects = std::collections::BTreeMap::from([("write".to_owned(), ToolEffect::Unsafe)]);
+        let replayed = replay(&records, effects, 0).unwrap();
+        assert_eq!(posse_core::message::find_fault(replayed.run.messages()), None);
+        let answers: Vec<&Message> = replayed.run.messages().iter().skip(2).collect();
+        assert!(!format!("{answers:?}").contains("not run"), "{answers:?}");
+    }
+}
+
+// A person who says something else instead does not wait for them.
+#[tokio::test(start_paused = true)]
+async fn whoever_says_something_else_leaves_stopped_tasks_as_they_are() {
+    let script = r#"
+        boss:
+          - calls: [{Agent: {prompt: "Look.", type: helper}}]
+          - text: done
+        helper:
+          - {text: looked, delay_ms: 20000}
+        "#;
+    let first = room(script, &[Facade::Agent], 1, MemoryStore::new());
+    let cancel = async {
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        first.stop.now.cancel();
+    };
+    let (_, ()) = tokio::join!(first.run(), cancel);
+    let again = room(script, &[Facade::Agent], 1, first.store.snapshot());
+    let more = ResumeMode::Message("Never mind.".to_owned());
+    assert_eq!(again.session.resume(TaskId::root("s1"), more).await.unwrap().text, "done");
+    let row = again.store.task(&TaskId::child("s1", 1)).await.unwrap();
+    assert_eq!(row.state.wire(), "cancelled");
 }
 
 const GOOD: &str = "Find out how tokens are checked in src/auth. Return the lines.";
@@ -1237,4 +1316,13 @@ async fn no_prompt_names_a_tool_that_its_reader_lacks() {
     assert!(!boss.contains("→ use grep") && !boss.contains("→ use ls"), "it has neither: {boss}");
     let alone: SessionFacades = [Facade::Subagent].into_iter().collect();
     assert!(alone.specs(&agents()).iter().all(|spec| !spec.description.contains("shared_context")));
+    // A child that may delegate and has no shared context, in a session that has it.
+    let both: SessionFacades = [Facade::Subagent, Facade::SharedContext].into_iter().collect();
+    let offered = |tools: &[&str]| {
+        let grant = Grant::root(tools.iter().map(|tool| (*tool).to_owned()), 1);
+        let specs = both.offered(&agents(), &grant).unwrap();
+        specs.into_iter().find(|spec| spec.name == "subagent").unwrap().description
+    };
+    assert!(!offered(&["subagent"]).contains("shared_context"));
+    assert!(offered(&["subagent", "shared_context"]).contains("Put larger context into shared_context"));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{ContextStore, Store, TaskRow};
+use posse_runtime::ports::{ContextStore, JournalStore, TaskRow};
 use posse_runtime::session::HostSession;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -43,8 +43,9 @@ async fn call(hosted: &HostSession, arguments: Value) -> Value {
 }
 
 async fn call_as(hosted: &HostSession, arguments: Value, key: &str) -> Value {
-    let output = hosted.call("subagent", &arguments.to_string(), key, CancellationToken::new()).await;
-    serde_json::from_str(&output.text).unwrap_or_else(|e| panic!("{}: {e}", output.text))
+    let (fields, cancel) = (arguments.as_object().unwrap().clone(), CancellationToken::new());
+    let reply = hosted.subagent(fields, hosted.call(key, &cancel)).await;
+    hosted.print(reply).object.unwrap()
 }
 
 fn spawn(agent: &str) -> Value {
@@ -79,7 +80,7 @@ async fn whoever_comes_back_sees_the_same_tasks_and_agents() {
     let second = host("second", &store).await;
     let again: Vec<_> = second.tasks().await.unwrap();
     assert_eq!(again.len(), 1);
-    assert_eq!((&again[0].id, &again[0].status), (&seen[0].id, &seen[0].status));
+    assert_eq!(again[0], seen[0]);
     let result = call(&second, json!({ "action": "result", "task_id": "t_01" })).await;
     assert_eq!(result["text"], "looked", "{result}");
     // Seen to fail when what was brought back is said to be collected: nobody has collected it.
@@ -172,11 +173,11 @@ async fn what_is_let_go_of_goes_on_with_whoever_comes_next() {
     assert_eq!(first.at_work(), std::slice::from_ref(&id));
     assert_eq!(first.let_go().await.unwrap(), std::slice::from_ref(&id));
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.status.as_str(), row.owner.as_str()), ("running", ""), "nobody drives it");
+    assert_eq!((row.state.wire(), row.owner.as_str()), ("running", ""), "nobody drives it");
     let second = host("second", &store).await;
     assert_eq!(wait(&second, "t_01").await["status"], "completed");
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.status.as_str(), row.owner.as_str()), ("completed", "second"));
+    assert_eq!((row.state.wire(), row.owner.as_str()), ("completed", "second"));
     assert_eq!(first.let_go().await.unwrap(), [], "what has ended is nobody's");
 }
 
@@ -197,7 +198,11 @@ async fn a_task_ends_when_a_host_says_so_here_or_elsewhere() {
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     first.cancel_all().await;
     for number in 1..=4 {
-        assert_eq!(store.task(&TaskId::child("s1", number)).await.unwrap().status, "cancelled", "{number}");
+        assert_eq!(
+            store.task(&TaskId::child("s1", number)).await.unwrap().state.wire(),
+            "cancelled",
+            "{number}"
+        );
     }
     assert_eq!(first.row("t_09").await.unwrap_err().code(), ErrorCode::TaskNotFound);
 }

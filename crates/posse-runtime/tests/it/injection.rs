@@ -18,7 +18,7 @@ use posse_runtime::driver::{DriverPorts, StopTokens, start};
 use posse_runtime::inbox::TaskInbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, BoxFuture, DeltaSink, Model, ModelRequest, OpenModel, Store, Tool,
+    ApprovalQuery, ApprovalStore, BoxFuture, DeltaSink, JournalStore, Model, ModelRequest, OpenModel, Tool,
     ToolInput, ToolOutput,
 };
 use posse_runtime::toolbox::Toolbox;

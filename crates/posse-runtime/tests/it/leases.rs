@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::ErrorCode;
 use posse_core::agent::Agent;
-use posse_core::budget::BudgetCaps;
 use posse_core::definition::Definition;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
@@ -13,11 +12,12 @@ use posse_core::lease::{SILENCE_MS_MAX, WritePaths};
 use posse_core::message::ToolResult;
 use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::tool::{ToolEffect, ToolSpec};
-use posse_runtime::driver::StopTokens;
-use posse_runtime::observe::Observers;
-use posse_runtime::ports::{BoxFuture, LeaseRequest, NewTask, Store, Tool, ToolInput, ToolOutput};
-use posse_runtime::session::facades::SessionFacades;
-use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::ports::{
+    BoxFuture, JournalStore, LeaseRequest, LeaseStore, NewTask, Tool, ToolInput, ToolOutput,
+};
+use posse_runtime::session::{
+    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use posse_testkit::store_suite::new_task;
@@ -87,31 +87,25 @@ fn room(script: &'static str) -> Room {
             ..(*definition(name, &[])).clone()
         })
     };
-    let session = Session::new(SessionConfig {
+    let session = SessionBuilder {
         id: "s1".to_owned(),
-        owner: "test".to_owned(),
-        lives: |_| true,
-        lease_ms: SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store: store.clone(),
-        models: Arc::new(Script(script)),
-        tools: Toolbox::new([Arc::new(writer) as Arc<dyn Tool>]).unwrap(),
-        observers: Observers::default(),
-        agents: Arc::new(vec![
-            worker("general", None),
-            worker("one", Some("src/**")),
-            worker("two", Some("src/a.rs")),
-            worker("docs", Some("docs")),
-        ]),
-        grant: Grant::root(["write", "subagent"].map(str::to_owned), 1),
-        caps: BudgetCaps::default(),
-        rules: RULES,
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: SessionFacades::default(),
-    })
+        stores: SessionStores {
+            owner: "test".to_owned(),
+            lives: |_| true,
+            store: store.clone(),
+            models: Arc::new(Script(script)),
+            agents: Arc::new(vec![
+                worker("general", None),
+                worker("one", Some("src/**")),
+                worker("two", Some("src/a.rs")),
+                worker("docs", Some("docs")),
+            ]),
+        },
+        policy: SessionPolicy::new(Grant::root(["write", "subagent"].map(str::to_owned), 1)),
+        place: SessionPlace::new(".", Toolbox::new([Arc::new(writer) as Arc<dyn Tool>]).unwrap()),
+        watchers: SessionWatchers::default(),
+    }
+    .build()
     .unwrap();
     Room { session, store, written }
 }

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
-use posse_core::budget::BudgetCaps;
 use posse_core::definition::{
     AgentMode, Definition, DefinitionOrigin, DefinitionScope, Format, ModelChoice, TaskIn,
 };
@@ -17,11 +16,12 @@ use posse_core::outcome::OutcomeStatus;
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::ScriptedModel;
 use posse_runtime::budget::ModelTariff;
-use posse_runtime::driver::{ResumeMode, StopTokens};
+use posse_runtime::driver::ResumeMode;
 use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
-use posse_runtime::ports::{ModelResolver, OpenModel, Store, TaskRow};
-use posse_runtime::session::facades::SessionFacades;
-use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::ports::{JournalStore, ModelResolver, OpenModel, TaskRow};
+use posse_runtime::session::{
+    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -85,49 +85,43 @@ pub fn session_of(
     store: Arc<MemoryStore>,
     observers: Observers,
 ) -> Arc<Session> {
-    Session::new(SessionConfig {
+    SessionBuilder {
         id: "s1".to_owned(),
-        owner: owner.to_owned(),
-        lives,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store,
-        models: Arc::new(Script(script)),
-        tools: Toolbox::default(),
-        observers,
-        agents: Arc::new(vec![
-            definition("helper", &["shared_context"]),
-            definition("delegator", &["shared_context", "subagent"]),
-            Arc::new(Definition {
-                model: ModelChoice { candidates: vec!["unknown".to_owned()], ..ModelChoice::default() },
-                task_in: Some(TaskIn::System),
-                prompt: "Do this: {{task}}!".to_owned(),
-                ..(*definition("picky", &["shared_context", "nowhere"])).clone()
-            }),
-            definition("toolless", &["nowhere"]),
-            definition("scribe", &["shared_context", "write", "bash"]),
-            definition("talker", &["ask_parent", "report_progress"]),
-            Arc::new(Definition {
-                verify: vec!["cargo test".to_owned()],
-                ..(*definition("verified", &["shared_context"])).clone()
-            }),
-            Arc::new(Definition {
-                mode: AgentMode { hidden: true, ..AgentMode::default() },
-                ..(*definition("ghost", &["shared_context"])).clone()
-            }),
-        ]),
-        grant: Grant::root(
+        stores: SessionStores {
+            owner: owner.to_owned(),
+            lives,
+            store,
+            models: Arc::new(Script(script)),
+            agents: Arc::new(vec![
+                definition("helper", &["shared_context"]),
+                definition("delegator", &["shared_context", "subagent"]),
+                Arc::new(Definition {
+                    model: ModelChoice { candidates: vec!["unknown".to_owned()], ..ModelChoice::default() },
+                    task_in: Some(TaskIn::System),
+                    prompt: "Do this: {{task}}!".to_owned(),
+                    ..(*definition("picky", &["shared_context", "nowhere"])).clone()
+                }),
+                definition("toolless", &["nowhere"]),
+                definition("scribe", &["shared_context", "write", "bash"]),
+                definition("talker", &["ask_parent", "report_progress"]),
+                Arc::new(Definition {
+                    verify: vec!["cargo test".to_owned()],
+                    ..(*definition("verified", &["shared_context"])).clone()
+                }),
+                Arc::new(Definition {
+                    mode: AgentMode { hidden: true, ..AgentMode::default() },
+                    ..(*definition("ghost", &["shared_context"])).clone()
+                }),
+            ]),
+        },
+        policy: SessionPolicy::new(Grant::root(
             ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
             1,
-        ),
-        caps: BudgetCaps::default(),
-        rules: RULES,
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: SessionFacades::default(),
-    })
+        )),
+        place: SessionPlace::new(".", Toolbox::default()),
+        watchers: SessionWatchers { observers, ..SessionWatchers::default() },
+    }
+    .build()
     .unwrap()
 }
 
@@ -145,13 +139,16 @@ pub async fn results(store: &MemoryStore) -> Vec<ToolResult> {
     results_of(store, &TaskId::root("s1")).await
 }
 
+/// In the order of the calls.
 pub async fn results_of(store: &MemoryStore, task: &TaskId) -> Vec<ToolResult> {
     let records = store.records(task).await.unwrap();
     let results = records.into_iter().filter_map(|record| match record {
         Record::Done { result, .. } => Some(result),
         _ => None,
     });
-    results.collect()
+    let mut results: Vec<ToolResult> = results.collect();
+    results.sort_by_key(|result| result.key);
+    results
 }
 
 #[tokio::test]
@@ -301,6 +298,34 @@ async fn polls_answer_at_once_and_are_no_circle_and_wait_ms_waits_for_the_end() 
     assert_eq!(answers[27]["result"], "found it", "{}", answers[27]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_longer_than_any_call_gets_is_lowered_and_that_is_said() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: wait, timeout_ms: 60000}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 45001}}]
+          - calls: [{subagent: {action: wait, timeout_ms: 45000}}]
+          - calls: [{subagent: {action: collect, task_id: t_01, wait_ms: 50000}}]
+          - text: done
+        helper:
+          - {text: looked, delay_ms: 130000}
+        "#,
+    )
+    .await;
+    let answers: Vec<Value> =
+        results.iter().map(|result| serde_json::from_str(&result.text).unwrap()).collect();
+    assert_eq!(answers[1]["warnings"], json!(["timeout_ms: 60000 was lowered to 45000"]), "{}", answers[1]);
+    assert_eq!(
+        (&answers[1]["timed_out"], &answers[1]["running"][0]["elapsed_s"]),
+        (&json!(true), &json!(45))
+    );
+    assert_eq!(answers[2]["warnings"], json!(["wait_ms: 45001 was lowered to 45000"]), "{}", answers[2]);
+    assert_eq!(answers[3]["warnings"], Value::Null, "{}", answers[3]);
+    assert_eq!(answers[4]["warnings"], json!(["wait_ms: 50000 was lowered to 45000"]), "{}", answers[4]);
+}
+
 /// What had to be done differently is said in the task's own warnings; a list of tools that names nothing is an error.
 // R048, R053
 #[tokio::test(start_paused = true)]
@@ -342,20 +367,23 @@ async fn a_definition_is_fitted_to_what_there_is_and_that_is_said() {
 
 #[tokio::test(start_paused = true)]
 async fn a_child_nobody_waited_for_is_ended_written_down_and_reported() {
-    let notes = Arc::new(Mutex::new(Vec::new()));
-    let log = notes.clone();
-    let hook = TraceHook(move |_: &TaskId, trace: &TraceEvent<'_>| {
-        if let TraceEvent::Event(Event::Noted { note }) = trace {
-            log.lock().unwrap().push(note.clone());
+    let child = TaskId::child("s1", 1);
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let (log, of) = (ended.clone(), child.clone());
+    let hook = TraceHook(move |task: &TaskId, trace: &TraceEvent<'_>| {
+        if let (true, TraceEvent::Event(Event::Finished { status, .. })) = (*task == of, trace) {
+            log.lock().unwrap().push(*status);
         }
     });
     let script = "{boss: [{calls: [{subagent: {action: spawn, agent: helper, task: look}}]}, {text: bye}], helper: [{text: late, delay_ms: 100000}]}";
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::new(vec![Arc::new(hook)]));
-    session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
-    assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
-    let notes = notes.lock().unwrap();
-    assert_eq!(*notes, ["t_01 was still running when its orchestrator ended, and was cancelled"]);
+    let outcome =
+        session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
+    assert_eq!(store.task(&child).await.unwrap().state.wire(), "cancelled");
+    assert_eq!(*ended.lock().unwrap(), [OutcomeStatus::Cancelled]);
+    let warning = "t_01 was still running when its orchestrator ended, and was cancelled";
+    assert_eq!(outcome.warnings, [warning]);
 }
 
 #[tokio::test(start_paused = true)]

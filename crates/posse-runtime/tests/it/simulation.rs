@@ -24,10 +24,13 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::budget::ModelTariff;
-use posse_runtime::driver::StopTokens;
 use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
-use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest, ModelResolver, OpenModel, Store};
-use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::ports::{
+    BoxFuture, DeltaSink, JournalStore, Model, ModelRequest, ModelResolver, OpenModel,
+};
+use posse_runtime::session::{
+    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
@@ -79,26 +82,27 @@ async fn play(seed: u64, seen: &mut Seen) -> Result<(), String> {
             watched.lock().unwrap().see(task, event);
         }
     });
-    let session = Session::new(SessionConfig {
+    let session = SessionBuilder {
         id: "s".to_owned(),
-        owner: "test".to_owned(),
-        lives: |_| false,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store: store.clone(),
-        models: Arc::new(Players { seed }),
-        tools: Toolbox::default(),
-        observers: Observers::new(vec![Arc::new(hook)]),
-        agents: Arc::new(vec![Arc::new(worker())]),
-        grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
-        caps: TOKENS,
-        rules: RULES,
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: posse_runtime::session::facades::SessionFacades::default(),
-    })
+        stores: SessionStores {
+            owner: "test".to_owned(),
+            lives: |_| false,
+            store: store.clone(),
+            models: Arc::new(Players { seed }),
+            agents: Arc::new(vec![Arc::new(worker())]),
+        },
+        policy: SessionPolicy {
+            caps: TOKENS,
+            rules: RULES,
+            ..SessionPolicy::new(Grant::root(["subagent", "shared_context"].map(str::to_owned), 1))
+        },
+        place: SessionPlace::new(".", Toolbox::default()),
+        watchers: SessionWatchers {
+            observers: Observers::new(vec![Arc::new(hook)]),
+            ..SessionWatchers::default()
+        },
+    }
+    .build()
     .unwrap();
     let boss = Agent {
         limits: Limits {

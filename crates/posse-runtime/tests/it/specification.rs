@@ -6,7 +6,7 @@ use std::time::Duration;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::message::ToolResult;
-use posse_runtime::ports::Store;
+use posse_runtime::ports::JournalStore;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
 

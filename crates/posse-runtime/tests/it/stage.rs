@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::approval::ApprovalPolicy;
 use posse_core::budget::BudgetCaps;
-use posse_core::event::Event;
+use posse_core::event::{Event, EventEntry};
 use posse_core::grant::{Grant, GrantRule, Rights, RuleVerdict};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::pattern::ToolPattern;
+use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use posse_core::{Error, ErrorCode, Result};
@@ -23,7 +25,8 @@ use posse_runtime::driver::{DriverPorts, ResumeMode, StopTokens, resume, start};
 use posse_runtime::inbox::TaskInbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    Approver, BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
+    Approver, BoxFuture, Delta, DeltaSink, JournalStore, Model, ModelRequest, Observer, OpenModel, Tool,
+    ToolContext, ToolInput, ToolOutput, Verifier,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -46,6 +49,7 @@ pub struct Stage {
     pub world: Arc<World>,
     pub store: Arc<MemoryStore>,
     pub script: &'static str,
+    pub task: &'static str,
     pub limits: Limits,
     pub caps: BudgetCaps,
     pub stop: StopTokens,
@@ -64,14 +68,35 @@ pub struct Stage {
     pub ask: &'static [&'static str],
     pub policy: ApprovalPolicy,
     pub approver: Option<Arc<dyn Approver>>,
+    /// The first attempt at each model call fails and is repeated.
+    pub retries: bool,
 }
 
+struct Retrying(ScriptedModel);
+
+impl Model for Retrying {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, std::result::Result<Reply, ModelFailure>> {
+        deltas.delta(Delta::Restarted { why: "overloaded", wait: Duration::from_millis(500) });
+        self.0.call(request, deltas)
+    }
+}
+
+/// Events as they were told, and their places in the journal.
 #[derive(Default)]
-pub struct Seen(pub Mutex<Vec<Event>>);
+pub struct Seen(pub Mutex<Vec<Event>>, Mutex<Vec<u64>>);
 
 impl Observer for Seen {
-    fn event(&self, _: &TaskId, event: &Event) {
-        self.0.lock().unwrap().push(event.clone());
+    fn event(&self, entry: &EventEntry) {
+        self.0.lock().unwrap().push(entry.event.clone());
+        self.1.lock().unwrap().push(entry.seq);
     }
 }
 
@@ -81,6 +106,7 @@ impl Stage {
             world: Arc::default(),
             store: Arc::new(MemoryStore::new()),
             script,
+            task: "the task",
             limits: Limits::default(),
             caps: BudgetCaps::default(),
             stop: StopTokens::default(),
@@ -96,17 +122,40 @@ impl Stage {
             ask: &[],
             policy: ApprovalPolicy::default(),
             approver: None,
+            retries: false,
         }
     }
 
     pub async fn run(&self) -> Result<Arc<Outcome>> {
-        start(&self.ports(), id(), None, "first".to_owned(), self.task()).await
+        let outcome = start(&self.ports(), id(), None, "first".to_owned(), self.task()).await;
+        // What a process told that failed was possibly not written.
+        if outcome.is_ok() {
+            self.compare_events().await;
+        }
+        outcome
+    }
+
+    /// Asserts that observers were told what the journal says since they first watched, in its order.
+    async fn compare_events(&self) {
+        let told: Vec<(u64, Event)> = {
+            let (seqs, events) = (self.seen.1.lock().unwrap(), self.seen.0.lock().unwrap());
+            seqs.iter().copied().zip(events.iter().cloned()).collect()
+        };
+        let first = told.first().map_or(u64::MAX, |(seq, _)| *seq);
+        let records = self.records().await;
+        let journaled = (0..).zip(&records).filter_map(|(seq, record)| Some((seq, Event::of(record)?)));
+        assert_eq!(told, journaled.filter(|(seq, _)| *seq >= first).collect::<Vec<_>>());
     }
 
     pub async fn go_on(&self, onward: ResumeMode) -> Result<Arc<Outcome>> {
         let denied: Vec<String> = self.denied_later.iter().map(|name| (*name).to_owned()).collect();
         let allowed = self.task().grant.without(&denied).keep(&self.rights_later);
-        resume(&self.ports(), id(), "second", onward, &allowed).await
+        let outcome = resume(&self.ports(), id(), "second", onward, &allowed).await;
+        // What a process told that failed was possibly not written.
+        if outcome.is_ok() {
+            self.compare_events().await;
+        }
+        outcome
     }
 
     /// The same world, as another process finds it.
@@ -141,7 +190,7 @@ impl Stage {
         let asks = Rights { rules: self.ask.iter().map(rule).collect(), ..Rights::default() };
         TaskStart {
             verify,
-            ..TaskStart::new(agent, "the task", Grant::root(names, 0).keep(&self.rights).keep(&asks))
+            ..TaskStart::new(agent, self.task, Grant::root(names, 0).keep(&self.rights).keep(&asks))
         }
     }
 
@@ -149,12 +198,13 @@ impl Stage {
         let observers =
             std::iter::once(self.seen.clone() as Arc<dyn Observer>).chain(self.more_observers.clone());
         let probe = Commands { world: self.world.clone(), store: self.store.clone() };
+        let model = ScriptedModel::parse("scripted:test", self.script, None).unwrap();
         DriverPorts {
             verifier: self.verifies.then(|| Arc::new(probe) as Arc<dyn Verifier>),
             holders: Default::default(),
             worktrees: None,
             model: OpenModel {
-                model: Arc::new(ScriptedModel::parse("scripted:test", self.script, None).unwrap()),
+                model: if self.retries { Arc::new(Retrying(model)) } else { Arc::new(model) },
                 tariff: ModelTariff::default(),
             },
             tools: match &self.approver {
@@ -188,6 +238,8 @@ impl Stage {
             tool("crash", ToolEffect::Pure, Act::Panic),
             tool("hang", ToolEffect::Unsafe, Act::HangUntilCancelled),
             tool("flood", ToolEffect::Pure, Act::Flood),
+            tool("confide", ToolEffect::Pure, Act::Confide { is_error: false }),
+            tool("fail", ToolEffect::Unsafe, Act::Confide { is_error: true }),
             tool("ignore", ToolEffect::Unsafe, Act::IgnoreEverything),
         ]
     }
@@ -205,6 +257,10 @@ enum Act {
     HangUntilCancelled,
     Flood,
     IgnoreEverything,
+    /// Returns `CANARY` after its first line.
+    Confide {
+        is_error: bool,
+    },
 }
 
 struct Probe {
@@ -240,6 +296,9 @@ impl Tool for Probe {
                     ToolOutput::cut_off("cancelled")
                 }
                 Act::IgnoreEverything => std::future::pending().await,
+                Act::Confide { is_error } => {
+                    ToolOutput { is_error, ..ToolOutput::text("first line\nCANARY of a result") }
+                }
                 Act::Flood => ToolOutput::text("x".repeat(200_000)),
             };
             self.world.running.fetch_sub(1, Ordering::SeqCst);

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::outcome::StopReason;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{NewTask, Store};
+use posse_runtime::ports::{JournalStore, MessageReceipt, MessageStore, NewTask};
 use posse_store::{SpendingGroup, SpendingLine};
-use posse_testkit::store_suite::{self, asked, new_task, priced, replied};
+use posse_testkit::message_suite::{self, message};
+use posse_testkit::store_suite::{self, asked, finished, new_task, priced, replied};
 use posse_testkit::{approval_suite, context_suite};
 
 use crate::{block_on, open, place};
@@ -42,6 +44,35 @@ fn it_keeps_the_contract_of_an_approval_store() {
         number.set(number.get() + 1);
         Arc::new(open(&path.with_extension(number.get().to_string())))
     }));
+}
+
+#[test]
+fn it_keeps_the_contract_of_a_message_store() {
+    let (_directory, path) = place();
+    let number = Cell::new(0);
+    block_on(message_suite::run(|| {
+        number.set(number.get() + 1);
+        Arc::new(open(&path.with_extension(number.get().to_string())))
+    }));
+}
+
+#[test]
+fn a_message_of_another_process_is_found_and_its_receipt_is_seen_there() {
+    let (_directory, path) = place();
+    let (driver, sender, id) = (open(&path), open(&path), TaskId::root("s"));
+    block_on(async {
+        driver.create(new_task("s")).await.unwrap();
+        driver.append(&id, 1, &[asked(1), replied("one", 1, 1)]).await.unwrap();
+        sender.send_message(message("s", "a")).await.unwrap();
+        assert_eq!(driver.queued_messages("s").await.unwrap(), [message("s", "a")]);
+        let steered = Record::Steered { text: "a".to_owned(), key: "a".to_owned(), elapsed_ms: 1 };
+        driver.append(&id, 1, &[steered, asked(2)]).await.unwrap();
+        let receipt = sender.send_message(message("s", "a")).await.unwrap();
+        assert_eq!(receipt, MessageReceipt::Delivered { turn: 2 });
+        sender.send_message(message("s", "b")).await.unwrap();
+        driver.append(&id, 1, &[finished(StopReason::Answered, "done")]).await.unwrap();
+        assert_eq!(sender.send_message(message("s", "b")).await.unwrap(), MessageReceipt::Missed);
+    });
 }
 
 #[test]
@@ -105,7 +136,7 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
     let (_directory, path) = place();
     let id = TaskId::root("s");
     let store = open(&path);
-    let Record::Replied { mut reply, elapsed_ms } = replied("much", 1, 1) else { unreachable!() };
+    let Record::Replied { mut reply, turn, elapsed_ms } = replied("much", 1, 1) else { unreachable!() };
     reply.usage = Usage {
         input: u64::MAX,
         output: 5,
@@ -115,7 +146,7 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
         estimated: true,
         cost_micros: None,
     };
-    let much = Record::Replied { reply, elapsed_ms };
+    let much = Record::Replied { turn, reply, elapsed_ms };
     block_on(async {
         store.create(new_task("s")).await.unwrap();
         store.append(&id, 1, &[asked(1), much.clone(), asked(2), replied("b", 7, 8)]).await.unwrap();
@@ -212,13 +243,14 @@ fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
         assert_eq!((row.turns, row.input_tokens, row.output_tokens, row.updated_ms), (1, 8, 4, 400));
         assert_eq!((row.cost_micros, row.unpriced_tokens), (0, 12), "it was written without prices");
         let epoch = store.claim(&id, "now").await.unwrap();
-        let Record::Replied { mut reply, elapsed_ms } = replied("b", 20, 10) else { unreachable!() };
+        let Record::Replied { mut reply, turn, elapsed_ms } = replied("b", 20, 10) else { unreachable!() };
         reply.lost = Usage::default();
-        let more = [Record::Replied { reply, elapsed_ms }, asked(2)];
+        let more = [Record::Replied { turn, reply, elapsed_ms }, asked(2)];
         store.append(&id, epoch, more.as_ref()).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap(), [&records[..], &more].concat());
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.turns, row.input_tokens, row.output_tokens), (2, 28, 14));
+        assert_eq!(store.send_message(message("second", "a")).await.unwrap(), MessageReceipt::Missed);
         store.append(&id, epoch, &[priced(1, Some(9))]).await.unwrap();
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.cost_micros, row.unpriced_tokens), (9, 42));

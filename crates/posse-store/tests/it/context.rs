@@ -4,7 +4,7 @@ use std::path::Path;
 
 use posse_core::ErrorCode;
 use posse_core::context::{ChangeResult, ContextChange, HistoryAct, TOTAL_TOKENS_MAX};
-use posse_runtime::ports::{ChangeRequest, ContextStore, Store};
+use posse_runtime::ports::{ChangeRequest, ContextStore, JournalStore};
 use posse_testkit::context_suite::{at, key, label, to_write};
 use posse_testkit::store_suite::new_task;
 

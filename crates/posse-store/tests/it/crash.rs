@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_runtime::ports::{NewTask, Store};
+use posse_runtime::ports::{JournalStore, NewTask};
 use posse_testkit::store_suite::{new_task, replied};
 
 use crate::child::{Other, say};

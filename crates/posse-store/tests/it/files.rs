@@ -7,7 +7,7 @@ use std::path::Path;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::{Error, ErrorCode};
-use posse_runtime::ports::Store;
+use posse_runtime::ports::JournalStore;
 use posse_store::{SqliteStore, check};
 use posse_testkit::store_suite::{asked, new_task, replied};
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_runtime::ports::Store;
+use posse_runtime::ports::JournalStore;
 use posse_store::SqliteStore;
 use posse_testkit::store_suite::{new_task, replied};
 use rustix::process::{Resource, Rlimit, setrlimit};

@@ -10,7 +10,7 @@ use posse_core::approval::ApprovalState;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::outcome::StopReason;
-use posse_runtime::ports::{ApprovalStore, Store};
+use posse_runtime::ports::{ApprovalStore, JournalStore};
 use posse_store::{SqliteStore, StoreSettings};
 use posse_testkit::approval_suite::{request, yes};
 use posse_testkit::store_suite::{asked, finished, new_task};
@@ -90,7 +90,11 @@ fn processes_that_start_and_write_at_once_lose_nothing_to_each_other() {
                 records[1..] == (1..=TRANSITIONS).map(transition).collect::<Vec<_>>(),
                 "{id} is not whole"
             );
-            assert_eq!(store.task(&id).await.unwrap().status, "running", "what the last transition says");
+            assert_eq!(
+                store.task(&id).await.unwrap().state.wire(),
+                "running",
+                "what the last transition says"
+            );
         }
     });
 }

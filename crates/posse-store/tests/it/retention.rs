@@ -9,9 +9,11 @@ use posse_core::context::{AudienceChange, ContextChange, ContextKey, ContextWrit
 use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::StopReason;
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, ChangeRequest, ContextStore, NewTask, Store, TaskFilter, TaskQuery,
+    ApprovalQuery, ApprovalStore, ChangeRequest, ContextStore, JournalStore, MessageReceipt, MessageStore,
+    NewQuestion, NewTask, TaskFilter, TaskQuery,
 };
 use posse_store::{RewriteConsent, SpaceReturn, SpendingGroup, SqliteStore, TaskTree};
+use posse_testkit::message_suite::message;
 use posse_testkit::store_suite::{asked, finished, new_task, priced, replied};
 
 use crate::{block_on, open, place};
@@ -140,9 +142,21 @@ fn a_task_made_after_the_newest_was_deleted_has_nothing_of_it() {
     let (_directory, path) = place();
     let (store, other) = (open(&path), open(&path));
     ended(&store, "a", None);
-    ended(&store, "b", None);
+    block_on(store.create(new_task("b"))).unwrap();
+    block_on(store.send_message(message("b", "m"))).unwrap();
+    let question = NewQuestion {
+        task: TaskId::root("b"),
+        key: "q".to_owned(),
+        text: "?".to_owned(),
+        options: Vec::new(),
+        asked_ms: 1,
+    };
+    block_on(store.ask_question(question)).unwrap();
+    block_on(store.append(&TaskId::root("b"), 1, &[finished(StopReason::Answered, "b")])).unwrap();
     assert!(delete(&other, "b"));
     block_on(store.create(new_task("c"))).unwrap();
+    assert_eq!(block_on(store.send_message(message("c", "m"))).unwrap(), MessageReceipt::Queued);
+    assert_eq!(block_on(store.question(&TaskId::root("c"))).unwrap(), None);
     assert_eq!(block_on(store.records(&TaskId::root("c"))).unwrap().len(), 1);
     let row = block_on(store.task(&TaskId::root("c"))).unwrap();
     assert_eq!((row.turns, row.input_tokens), (0, 0));

@@ -10,7 +10,7 @@ pub struct LogRecord<'a> {
     pub task_id: Option<&'a str>,
     pub agent: Option<String>,
     pub caller_task_id: Option<&'a str>,
-    pub action: Option<String>,
+    pub action: Option<&'static str>,
     pub tool: Option<String>,
     pub call: Option<String>,
     pub model: Option<&'a str>,

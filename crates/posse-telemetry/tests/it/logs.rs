@@ -162,7 +162,7 @@ async fn a_level_decides_how_much_is_logged() {
     let usual =
         ["finished", "replied", "shared_context", "started", "subagent", "tool_finished", "tool_refused"];
     assert_eq!(events("info").await, usual);
-    assert!(events("debug").await.contains(&"turn_started".to_owned()));
+    assert!(events("debug").await.contains(&"turn".to_owned()));
     assert_eq!(events("off").await, [""; 0]);
 }
 

@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use posse_core::event::Event;
-use posse_core::grant::SandboxTier;
-use posse_core::id::{CallKey, TaskId};
+use posse_core::agent::Agent;
+use posse_core::event::{Event, EventEntry};
+use posse_core::grant::{Grant, SandboxTier};
+use posse_core::id::{AgentName, CallKey, TaskId};
+use posse_core::journal::TaskStart;
 use posse_core::limits::Limits;
-use posse_core::message::{CallArguments, ToolCall, ToolResult};
+use posse_core::message::{CallArguments, ToolCall};
 use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::reply::FailureKind;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{Delta, ObservedPayload, Observer};
+use posse_runtime::ports::{ObservedPayload, Observer};
 use posse_telemetry::spans::{Span, SpanKind, SpanObserver, SpanSink, SpanValue};
 
 use crate::stage::{DELEGATION, play};
@@ -70,8 +72,8 @@ invoke_agent boss
   execute_tool subagent
   execute_tool subagent !tool_error
   chat test
-  execute_tool SECRET_tool !refused
   execute_tool shared_context
+  execute_tool SECRET_tool !refused
   chat test
 ";
     assert_eq!(kept.tree(), expected.trim_start());
@@ -128,6 +130,17 @@ fn spawn(index: u32) -> ToolCall {
     }
 }
 
+/// A task that the call of its parent spawned.
+fn spawned_by(parent: &TaskId, call: &ToolCall) -> TaskStart {
+    let agent = Agent::new(AgentName::parse("helper").unwrap(), "gemini:flash", "");
+    let key = Some(call.key.idempotency_key(parent));
+    TaskStart { key, ..TaskStart::new(agent, "x", Grant::root([], 0)) }
+}
+
+fn tell(spans: &SpanObserver, task: &TaskId, event: Event) {
+    spans.event(&EventEntry { v: 1, seq: 0, task_id: task.clone(), at_ms: 0, event });
+}
+
 fn started(agent: &str) -> Event {
     Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned(), sandbox: SandboxTier::None }
 }
@@ -157,27 +170,26 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     let spans = SpanObserver::new(kept.clone());
     let (root, first, second) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
     let (one, two) = (spawn(0), spawn(1));
-    let result = |call: &ToolCall, id: &str| ToolResult::new(call, format!(r#"{{"task_id":"{id}"}}"#));
-    spans.event(&root, &started("boss"));
+    tell(&spans, &root, started("boss"));
     // The first child ends before its call does; the second starts long after.
     spans.payload(&root, ObservedPayload::Call(&one));
-    spans.event(&first, &started("helper"));
-    spans.event(&first, &finished(OutcomeStatus::Failed, StopReason::ModelFailed));
-    spans.payload(&root, ObservedPayload::Result { call: &one, result: &result(&one, "t_01") });
-    spans.event(&root, &answered(&one));
+    spans.payload(&first, ObservedPayload::Start(&spawned_by(&root, &one)));
+    tell(&spans, &first, started("helper"));
+    tell(&spans, &first, finished(OutcomeStatus::Failed, StopReason::ModelFailed));
+    tell(&spans, &root, answered(&one));
     spans.payload(&root, ObservedPayload::Call(&two));
-    spans.payload(&root, ObservedPayload::Result { call: &two, result: &result(&two, "t_02") });
-    spans.event(&root, &answered(&two));
-    spans.event(&second, &started("helper"));
-    spans.event(&second, &Event::TurnStarted { turn: 1, turns_max: 9 });
-    spans.delta(&second, Delta::Restarted { why: "SECRET", wait: std::time::Duration::ZERO });
-    spans.event(&second, &Event::ModelFailed { kind: FailureKind::Overloaded, message: "SECRET".to_owned() });
+    tell(&spans, &root, answered(&two));
+    spans.payload(&second, ObservedPayload::Start(&spawned_by(&root, &two)));
+    tell(&spans, &second, started("helper"));
+    tell(&spans, &second, Event::TurnStarted { turn: 1, turns_max: 9 });
+    tell(&spans, &second, Event::ModelRetry { why: "SECRET".to_owned(), wait_ms: 0 });
+    tell(&spans, &second, Event::ModelFailed { kind: FailureKind::Overloaded, message: "SECRET".to_owned() });
     // A task without a known spawner still belongs to the session.
     let third = TaskId::child("s", 3);
-    spans.event(&third, &started("stranger"));
-    spans.event(&third, &finished(OutcomeStatus::Completed, StopReason::Answered));
-    spans.event(&root, &finished(OutcomeStatus::Completed, StopReason::Answered));
-    spans.event(&second, &finished(OutcomeStatus::Cancelled, StopReason::Cancelled));
+    tell(&spans, &third, started("stranger"));
+    tell(&spans, &third, finished(OutcomeStatus::Completed, StopReason::Answered));
+    tell(&spans, &root, finished(OutcomeStatus::Completed, StopReason::Answered));
+    tell(&spans, &second, finished(OutcomeStatus::Cancelled, StopReason::Cancelled));
     assert_eq!(
         kept.tree(),
         "invoke_agent boss\n  \
@@ -200,18 +212,17 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
 }
 
 #[test]
-fn of_two_calls_to_the_same_agent_the_answer_says_which_one_spawned_a_task() {
+fn of_two_calls_to_the_same_agent_the_key_of_a_task_says_which_one_spawned_it() {
     let kept = Arc::new(Kept::default());
     let spans = SpanObserver::new(kept.clone());
     let (root, middle, child) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
     let call = spawn(0);
-    spans.event(&root, &started("boss"));
-    spans.event(&middle, &started("middle"));
+    tell(&spans, &root, started("boss"));
+    tell(&spans, &middle, started("middle"));
     spans.payload(&root, ObservedPayload::Call(&call));
     spans.payload(&middle, ObservedPayload::Call(&call));
-    spans.event(&child, &started("helper"));
-    let result = ToolResult::new(&call, r#"{"task_id":"t_02"}"#);
-    spans.payload(&middle, ObservedPayload::Result { call: &call, result: &result });
+    spans.payload(&child, ObservedPayload::Start(&spawned_by(&middle, &call)));
+    tell(&spans, &child, started("helper"));
     spans.interrupt();
     let expected = "
 invoke_agent boss !interrupted
@@ -228,14 +239,14 @@ fn what_is_under_way_when_the_process_goes_is_sent_as_interrupted() {
     let kept = Arc::new(Kept::default());
     let spans = SpanObserver::new(kept.clone());
     let root = TaskId::root("s");
-    spans.event(&root, &started("boss"));
-    spans.event(&root, &Event::TurnStarted { turn: 1, turns_max: 9 });
+    tell(&spans, &root, started("boss"));
+    tell(&spans, &root, Event::TurnStarted { turn: 1, turns_max: 9 });
     spans.payload(&root, ObservedPayload::Call(&spawn(0)));
     spans.interrupt();
     let tree =
         "invoke_agent boss !interrupted\n  chat flash !interrupted\n  execute_tool subagent !interrupted\n";
     assert_eq!(kept.tree(), tree);
     spans.interrupt();
-    spans.event(&root, &finished(OutcomeStatus::Completed, StopReason::Answered));
+    tell(&spans, &root, finished(OutcomeStatus::Completed, StopReason::Answered));
     assert_eq!(kept.tree(), tree, "nothing is sent twice");
 }

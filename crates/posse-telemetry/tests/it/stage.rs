@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use posse_core::Result;
 use posse_core::agent::Agent;
-use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::AgentName;
@@ -12,10 +11,9 @@ use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_models::scripted::ScriptedModel;
 use posse_runtime::budget::ModelTariff;
-use posse_runtime::driver::StopTokens;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ModelResolver, Observer, OpenModel};
-use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
@@ -63,26 +61,20 @@ pub async fn play(
     let prompt = "SECRET prompt of the helper".to_owned();
     let mut helper = Definition::new(name("helper"), origin, "helps".to_owned(), prompt);
     helper.rights = Rights::only(["shared_context"]);
-    let session = Session::new(SessionConfig {
+    let session = SessionBuilder {
         id: "s1".to_owned(),
-        owner: "test".to_owned(),
-        lives: |_| false,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: "/somewhere".to_owned(),
-        store: store.clone(),
-        models: Arc::new(Script(script)),
-        tools: Toolbox::default(),
-        observers: Observers::new(watchers),
-        agents: Arc::new(vec![Arc::new(helper)]),
-        grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
-        caps: BudgetCaps::default(),
-        rules: RULES,
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: posse_runtime::session::facades::SessionFacades::default(),
-    })
+        stores: SessionStores {
+            owner: "test".to_owned(),
+            lives: |_| false,
+            store: store.clone(),
+            models: Arc::new(Script(script)),
+            agents: Arc::new(vec![Arc::new(helper)]),
+        },
+        policy: SessionPolicy::new(Grant::root(["subagent", "shared_context"].map(str::to_owned), 1)),
+        place: SessionPlace::new("/somewhere", Toolbox::default()),
+        watchers: SessionWatchers { observers: Observers::new(watchers), ..SessionWatchers::default() },
+    }
+    .build()
     .unwrap();
     let boss = Agent { limits, ..Agent::new(name("boss"), "scripted:test", "SECRET prompt") };
     let outcome = session.run(boss, "SECRET task".to_owned(), Vec::new(), Vec::new()).await.unwrap();

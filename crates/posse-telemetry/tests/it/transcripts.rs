@@ -7,7 +7,8 @@ use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_core::state::TaskState;
+use posse_runtime::ports::{JournalStore, TaskRow};
 use posse_telemetry::transcript;
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ async fn transcript(script: &'static str, limits: Limits) -> Vec<Value> {
     let (_, store) = play(script, limits, Vec::new()).await;
     let id = TaskId::root("s1");
     let row = store.task(&id).await.unwrap();
-    let mut lines = transcript::lines(&row, &row.status, &store.records(&id).await.unwrap()).unwrap();
+    let mut lines = transcript::lines(&row, row.state.wire(), &store.records(&id).await.unwrap()).unwrap();
     for line in &mut lines {
         let line = line.as_object_mut().unwrap();
         assert_eq!(line.remove("task_id"), Some(json!("s1")));
@@ -139,7 +140,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         parent: Some(TaskId::root("s1")),
         agent: "boss".to_owned(),
         title: "Go".to_owned(),
-        status: "running".to_owned(),
+        state: TaskState::Running,
         owner: String::new(),
         epoch: 3,
         created_ms: 0,

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use posse_core::edits::{ChangeKind, FileChange};
 use posse_runtime::ports::{ToolOutput, Verifier};
-use posse_tools::launch::CommandEnvironment;
-use posse_tools::supervisor::WorkDirectory;
+use posse_sandbox::launch::CommandEnvironment;
+use posse_sandbox::supervisor::WorkDirectory;
 use posse_tools::verify::CommandVerifier;
 use serde_json::json;
 

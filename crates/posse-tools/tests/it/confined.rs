@@ -13,22 +13,21 @@ use posse_core::confinement::NetworkReach;
 use posse_core::grant::{AccessLevel, Grant, NetworkGrant, Rights, SandboxTier};
 use posse_core::limits::Limits;
 use posse_runtime::budget::TaskAccount;
-use posse_runtime::driver::{NestedRuns, StopTokens};
+use posse_runtime::driver::{NestedRuns, StopTokens, TaskJournal};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_runtime::toolbox::Toolbox;
+use posse_sandbox::confinement::{ProcessConfinement, ProcessLimits, WorkspaceTop};
+use posse_sandbox::protected::{FileProtection, names};
+use posse_sandbox::supervisor::{CommandJob, StreamMode, WorkDirectory};
+use posse_sandbox::{Sandbox, SandboxSettings, SandboxWish};
 use posse_testkit::memory::MemoryStore;
-use posse_tools::confinement::{ProcessConfinement, ProcessLimits, WorkspaceTop};
-use posse_tools::protected::{FileProtection, names};
-use posse_tools::sandbox::{Sandbox, SandboxSettings, SandboxWish};
-use posse_tools::supervisor::{CommandJob, StreamMode, WorkDirectory};
 use posse_tools::verify::CommandVerifier;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::attacks::has_bubblewrap;
 use crate::support::{Place, task_with, task_without};
-use crate::world::World;
+use crate::world::{World, has_bubblewrap};
 
 /// The tiers that can be built here.
 fn tiers() -> Vec<SandboxWish> {
@@ -67,8 +66,13 @@ fn world(name: &str, settings: SandboxSettings, grant: &Grant) -> World {
         budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
         stop: StopTokens::default(),
         holders: Default::default(),
+        journal: journal(Observers::default()),
     }));
     world
+}
+
+fn journal(observers: Observers) -> TaskJournal {
+    TaskJournal::new(Arc::new(MemoryStore::new()), observers, posse_core::id::TaskId::root("s1"), 1, 1)
 }
 
 fn all() -> Grant {
@@ -923,13 +927,13 @@ async fn a_link_that_a_command_put_in_the_place_of_an_opened_directory_opens_not
 // G20 An event, so that whoever watches learns it from us. Seen to fail without `tell`.
 #[tokio::test]
 async fn what_appears_is_an_event() {
-    use posse_core::event::Event;
+    use posse_core::event::{Event, EventEntry};
     use posse_runtime::ports::Observer;
     #[derive(Default)]
     struct Notes(std::sync::Mutex<Vec<String>>);
     impl Observer for Notes {
-        fn event(&self, _: &posse_core::id::TaskId, event: &Event) {
-            if let Event::Noted { note } = event {
+        fn event(&self, entry: &EventEntry) {
+            if let Event::Noted { note } = &entry.event {
                 self.0.lock().unwrap().push(note.clone());
             }
         }
@@ -938,7 +942,7 @@ async fn what_appears_is_an_event() {
         let mut world = world("event", settings(wish), &all());
         let notes = Arc::new(Notes::default());
         let nesting = Arc::get_mut(world.context.nesting.as_mut().unwrap()).unwrap();
-        nesting.observers = Observers::new(vec![notes.clone()]);
+        nesting.journal = journal(Observers::new(vec![notes.clone()]));
         put(world.path(), &["web/index.js"]);
         world.bash("echo {} >web/.mcp.json").await;
         world.bash("echo {} >web/x.json").await;

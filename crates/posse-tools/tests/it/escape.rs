@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use posse_core::grant::{Grant, GrantRule, Rights, RuleVerdict};
 use posse_core::pattern::ToolPattern;
-use posse_tools::sandbox::closed_at_home;
+use posse_sandbox::closed_at_home;
 use serde_json::json;
 
 use crate::support::{Place, SECRET, Task, task_without};
@@ -273,7 +273,7 @@ fn without_openat2_everything_is_refused() {
     let outcome = std::thread::scope(|scope| {
         let filtered = scope.spawn(|| {
             deny_in_this_thread(&[libc::SYS_openat2]);
-            let opened = posse_tools::workspace::Workspace::open(&place.root);
+            let opened = posse_sandbox::workspace::Workspace::open(&place.root);
             // The thread that runs the tool is started from here and inherits the filter.
             task.refused("read", json!({"path": "a.txt"}), "lacks openat2");
             task.refused("write", json!({"path": "b.txt", "content": ""}), "lacks openat2");

@@ -7,7 +7,7 @@ use posse_core::ErrorCode;
 use posse_core::edits::{ChangeKind, FileChange};
 use posse_core::tool::ToolEffect;
 use posse_runtime::ports::{Tool, ToolOutput};
-use posse_tools::launch::CommandEnvironment;
+use posse_sandbox::launch::CommandEnvironment;
 use posse_tools::own::{OwnTool, load};
 
 use crate::world::World;

@@ -17,14 +17,14 @@ fn no_file_tool_opens_a_file_by_path() {
         ("glob", include_str!("../../src/glob.rs")),
         ("grep", include_str!("../../src/grep.rs")),
         ("list", include_str!("../../src/list.rs")),
-        ("protected", include_str!("../../src/protected.rs")),
+        ("protected", include_str!("../../../posse-sandbox/src/protected.rs")),
         ("read", include_str!("../../src/read.rs")),
         ("replace", include_str!("../../src/replace.rs")),
         ("seen", include_str!("../../src/seen.rs")),
         ("skill", include_str!("../../src/skill.rs")),
         ("think", include_str!("../../src/think.rs")),
         ("walk", include_str!("../../src/walk.rs")),
-        ("workspace", include_str!("../../src/workspace.rs")),
+        ("workspace", include_str!("../../../posse-sandbox/src/workspace.rs")),
         ("write", include_str!("../../src/write.rs")),
     ] {
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();

@@ -7,10 +7,10 @@ use std::time::Duration;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
+use posse_sandbox::protected::FileProtection;
+use posse_sandbox::workspace::Workspace;
 use posse_tools::files::toolset;
-use posse_tools::protected::FileProtection;
 use posse_tools::skill::SkillCatalog;
-use posse_tools::workspace::Workspace;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 

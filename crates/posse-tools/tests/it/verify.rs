@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use posse_runtime::ports::Verifier;
-use posse_tools::supervisor::Supervisor;
+use posse_sandbox::supervisor::Supervisor;
 use posse_tools::verify::CommandVerifier;
 
 use crate::world::World;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
+use posse_sandbox::Sandbox;
+use posse_sandbox::launch::{CommandEnvironment, ProcessLauncher};
+use posse_sandbox::supervisor::{Supervisor, WorkDirectory};
 use posse_tools::bash::BashTool;
-use posse_tools::launch::{CommandEnvironment, ProcessLauncher};
-use posse_tools::sandbox::Sandbox;
-use posse_tools::supervisor::{Supervisor, WorkDirectory};
 use tokio_util::sync::CancellationToken;
 
 pub struct World {
@@ -21,7 +21,7 @@ pub struct World {
 }
 
 pub fn supervisor() -> Supervisor {
-    Supervisor { program: PathBuf::from(env!("CARGO_BIN_EXE_posse-supervise")), args: Vec::new() }
+    Supervisor { program: PathBuf::from(crate::SUPERVISOR), args: Vec::new() }
 }
 
 pub fn context(task: &str) -> ToolContext {
@@ -96,14 +96,10 @@ pub fn alive(task: &str) -> Vec<i32> {
     .collect()
 }
 
-/// Children of this process that have ended and were not reaped.
-pub fn zombies() -> usize {
-    let me = format!(" {} ", std::process::id());
-    let stats = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("stat"));
-    let stats = stats.filter_map(|path| std::fs::read_to_string(path).ok());
-    stats
-        .filter(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(&format!(" Z{me}"))))
-        .count()
+/// Tells whether tier T2 can be tested here.
+pub fn has_bubblewrap() -> bool {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&search).any(|place| place.join("bwrap").is_file())
 }
 
 /// Longer than anything takes on a busy machine; only a test that fails waits for it.

@@ -17,11 +17,11 @@ use posse::driver::{DriverPorts, ResumeMode, StopTokens, resume, start};
 use posse::inbox::TaskInbox;
 use posse::models::scripted::ScriptedModel;
 use posse::observe::Observers;
-use posse::ports::{OpenModel, Store};
+use posse::ports::{JournalStore, OpenModel};
+use posse::sandbox::workspace::Workspace;
 use posse::toolbox::Toolbox;
 use posse::tools::files::toolset;
 use posse::tools::skill::SkillCatalog;
-use posse::tools::workspace::Workspace;
 use posse_testkit::memory::MemoryStore;
 
 /// A task with the file tools in a directory.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use posse::core::limits::Limits;
 use posse::core::outcome::{OutcomeStatus, StopReason};
 use posse_testkit::server::{Answer, Recorded};
-use posse_testkit::wire::{Format, Say, results};
+use posse_testkit::wire::{LoopbackFormat, Say, results};
 use serde_json::{Value, json};
 
 use crate::stage::{Played, play, play_streamed};
@@ -15,16 +15,16 @@ pub fn limits() -> Limits {
 }
 
 pub fn chat(says: impl IntoIterator<Item = Say>) -> Vec<Answer> {
-    says.into_iter().map(|say| Answer::json(200, &say.json(Format::OpenAiChat))).collect()
+    says.into_iter().map(|say| Answer::json(200, &say.json(LoopbackFormat::OpenAiChat))).collect()
 }
 
 fn claude(says: impl IntoIterator<Item = Say>) -> Vec<Answer> {
-    says.into_iter().map(|say| Answer::json(200, &say.json(Format::Anthropic))).collect()
+    says.into_iter().map(|say| Answer::json(200, &say.json(LoopbackFormat::Anthropic))).collect()
 }
 
 /// A chat reply with one call whose arguments are exactly this text.
 fn raw_call(arguments: &str, finish: &str) -> Answer {
-    let mut body = Say::call("c1", "look", json!({})).json(Format::OpenAiChat);
+    let mut body = Say::call("c1", "look", json!({})).json(LoopbackFormat::OpenAiChat);
     body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = json!(arguments);
     body["choices"][0]["finish_reason"] = json!(finish);
     Answer::json(200, &body)
@@ -47,8 +47,12 @@ pub fn answered(played: &Played, text: &str) {
 #[tokio::test]
 async fn an_answer_cut_off_by_the_token_limit_is_continued_and_joined() {
     // P16
-    let played =
-        play(Format::OpenAiChat, limits(), chat([Say::text("one ").stop("length"), Say::text("two")])).await;
+    let played = play(
+        LoopbackFormat::OpenAiChat,
+        limits(),
+        chat([Say::text("one ").stop("length"), Say::text("two")]),
+    )
+    .await;
     answered(&played, "one two");
     let second = played.sent[1].json();
     assert_eq!(second["messages"][2]["content"], "one ");
@@ -62,7 +66,7 @@ async fn an_answer_cut_off_by_the_token_limit_is_continued_and_joined() {
         second["max_completion_tokens"].as_u64() > played.sent[0].json()["max_completion_tokens"].as_u64()
     );
     let tight = Limits { continuations_max: 0, ..limits() };
-    let played = play(Format::OpenAiChat, tight, chat([Say::text("one ").stop("length")])).await;
+    let played = play(LoopbackFormat::OpenAiChat, tight, chat([Say::text("one ").stop("length")])).await;
     assert_eq!(
         (played.outcome.stop, played.outcome.status()),
         (StopReason::Truncated, OutcomeStatus::Partial)
@@ -77,7 +81,7 @@ async fn a_call_cut_off_inside_its_arguments_is_not_run_and_the_limit_is_raised(
     {
         let mut answers = vec![raw_call(arguments, finish)];
         answers.extend(chat([Say::text("ok")]));
-        let played = play(Format::OpenAiChat, limits(), answers).await;
+        let played = play(LoopbackFormat::OpenAiChat, limits(), answers).await;
         answered(&played, "ok");
         assert!(played.ran.is_empty(), "{arguments:?} {finish}");
         assert!(last_result(&played.sent[1]).contains("truncated"), "{}", last_result(&played.sent[1]));
@@ -101,7 +105,7 @@ async fn arguments_of_the_wrong_shape_are_answered_with_the_place() {
     ] {
         let mut answers = vec![raw_call(arguments, "tool_calls")];
         answers.extend(chat([Say::text("ok")]));
-        let played = play(Format::OpenAiChat, limits(), answers).await;
+        let played = play(LoopbackFormat::OpenAiChat, limits(), answers).await;
         answered(&played, "ok");
         assert_eq!(!played.ran.is_empty(), ran, "{arguments}");
         assert!(last_result(&played.sent[1]).contains(told), "{arguments}: {}", last_result(&played.sent[1]));
@@ -121,7 +125,7 @@ async fn repeated_and_missing_ids_become_unique_on_the_wire() {
             json!({"n": 3}),
         )
     };
-    let played = play(Format::Anthropic, limits(), claude([twice(), twice(), Say::text("ok")])).await;
+    let played = play(LoopbackFormat::Anthropic, limits(), claude([twice(), twice(), Say::text("ok")])).await;
     answered(&played, "ok");
     let body = played.sent[2].json();
     let blocks: Vec<Value> = body["messages"]
@@ -147,7 +151,7 @@ async fn unknown_forbidden_and_badly_named_tools_are_refused_with_what_there_is(
         &name,
         json!({}),
     );
-    let played = play(Format::OpenAiChat, limits(), chat([calls, Say::text("ok")])).await;
+    let played = play(LoopbackFormat::OpenAiChat, limits(), chat([calls, Say::text("ok")])).await;
     answered(&played, "ok");
     assert!(played.ran.is_empty());
     let told = results(&played.sent[1]);
@@ -171,7 +175,7 @@ async fn only_wrong_calls_for_too_long_end_the_task() {
     let misshapen = |n: u32| Say::call(&format!("c{n}"), "look", json!({"n": format!("{n}")}));
     for wrong in [&unknown as &dyn Fn(u32) -> Say, &misshapen] {
         let tight = Limits { mistakes_max: 3, ..limits() };
-        let played = play(Format::OpenAiChat, tight, chat((0..3).map(wrong))).await;
+        let played = play(LoopbackFormat::OpenAiChat, tight, chat((0..3).map(wrong))).await;
         assert_eq!(
             (played.outcome.stop, played.outcome.status()),
             (StopReason::Stalled, OutcomeStatus::Failed)
@@ -184,7 +188,7 @@ async fn only_wrong_calls_for_too_long_end_the_task() {
 async fn an_empty_answer_gets_one_second_chance_and_is_never_completed() {
     // P28, P29
     let played = play(
-        Format::Anthropic,
+        LoopbackFormat::Anthropic,
         limits(),
         claude([Say::call("a", "look", json!({})), Say::default().thinking("hm", "sig"), Say::text("ok")]),
     )
@@ -193,7 +197,7 @@ async fn an_empty_answer_gets_one_second_chance_and_is_never_completed() {
     let body = played.sent[2].json();
     assert_eq!(body["messages"][3]["content"][0]["signature"], "sig", "reasoning goes back signed: {body}");
     assert!(last_message(&played.sent[2]).to_string().contains("had no text"));
-    let played = play(Format::OpenAiChat, limits(), chat([Say::text(""), Say::text(" ")])).await;
+    let played = play(LoopbackFormat::OpenAiChat, limits(), chat([Say::text(""), Say::text(" ")])).await;
     assert_eq!(
         (played.outcome.status(), played.outcome.detail.as_deref()),
         (OutcomeStatus::Failed, Some("empty_response"))
@@ -204,7 +208,8 @@ async fn an_empty_answer_gets_one_second_chance_and_is_never_completed() {
 async fn a_promised_call_that_does_not_come_is_asked_for_again() {
     // P30
     let played =
-        play(Format::Anthropic, limits(), claude([Say::text("").stop("tool_use"), Say::text("ok")])).await;
+        play(LoopbackFormat::Anthropic, limits(), claude([Say::text("").stop("tool_use"), Say::text("ok")]))
+            .await;
     answered(&played, "ok");
     assert_eq!(played.sent[0].json()["messages"], played.sent[1].json()["messages"], "the same request");
 }
@@ -212,7 +217,8 @@ async fn a_promised_call_that_does_not_come_is_asked_for_again() {
 #[tokio::test]
 async fn a_refusal_is_final_and_keeps_its_words() {
     // P31
-    let played = play(Format::Anthropic, limits(), claude([Say::text("I cannot").stop("refusal")])).await;
+    let played =
+        play(LoopbackFormat::Anthropic, limits(), claude([Say::text("I cannot").stop("refusal")])).await;
     assert_eq!((played.outcome.stop, played.outcome.text.as_str()), (StopReason::Refused, "I cannot"));
     assert_eq!((played.outcome.status(), played.sent.len()), (OutcomeStatus::Failed, 1));
 }
@@ -221,7 +227,7 @@ async fn a_refusal_is_final_and_keeps_its_words() {
 async fn a_paused_turn_is_sent_back_as_it_came_and_not_for_ever() {
     // P32
     let played = play(
-        Format::Anthropic,
+        LoopbackFormat::Anthropic,
         limits(),
         claude([Say::text("searching").stop("pause_turn"), Say::text("found")]),
     )
@@ -233,14 +239,15 @@ async fn a_paused_turn_is_sent_back_as_it_came_and_not_for_ever() {
         (Some("assistant"), Some("searching"))
     );
     let pauses = (0..6).map(|_| Say::text("searching").stop("pause_turn"));
-    let played = play(Format::Anthropic, limits(), claude(pauses)).await;
+    let played = play(LoopbackFormat::Anthropic, limits(), claude(pauses)).await;
     assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 6));
 }
 
 #[tokio::test]
 async fn an_unknown_stop_reason_is_shown_and_never_completed() {
     // P33
-    let played = play(Format::Anthropic, limits(), claude([Say::text("so far").stop("mystery")])).await;
+    let played =
+        play(LoopbackFormat::Anthropic, limits(), claude([Say::text("so far").stop("mystery")])).await;
     assert_eq!(played.outcome.detail.as_deref(), Some("unknown stop reason `mystery`"));
     assert_eq!((played.outcome.status(), played.outcome.text.as_str()), (OutcomeStatus::Failed, "so far"));
 }
@@ -253,7 +260,7 @@ async fn a_conversation_that_is_too_long_is_trimmed_and_then_given_up() {
     let mut answers = chat([Say::call("a", "look", json!({"n": 99}))]);
     answers.push(too_long());
     answers.extend(chat([Say::text("ok")]));
-    let played = play(Format::OpenAiChat, limits(), answers).await;
+    let played = play(LoopbackFormat::OpenAiChat, limits(), answers).await;
     answered(&played, "ok");
     assert!(last_result(&played.sent[1]).len() > 20_000);
     assert!(
@@ -263,7 +270,7 @@ async fn a_conversation_that_is_too_long_is_trimmed_and_then_given_up() {
     );
     let mut answers = chat([Say::call("a", "look", json!({"n": 99}))]);
     answers.extend([too_long(), too_long()]);
-    let played = play(Format::OpenAiChat, limits(), answers).await;
+    let played = play(LoopbackFormat::OpenAiChat, limits(), answers).await;
     assert_eq!(
         (played.outcome.stop, played.left),
         (StopReason::ContextExhausted, 0),
@@ -276,7 +283,7 @@ async fn two_hundred_calls_at_once_are_all_answered_and_few_are_run() {
     // P41
     let many =
         (0..200).fold(Say::default(), |say, n| say.and_call(&format!("c{n}"), "look", json!({"n": n % 90})));
-    let played = play(Format::OpenAiChat, limits(), chat([many, Say::text("ok")])).await;
+    let played = play(LoopbackFormat::OpenAiChat, limits(), chat([many, Say::text("ok")])).await;
     answered(&played, "ok");
     assert_eq!(played.ran.len(), 32);
     let told = results(&played.sent[1]);
@@ -288,7 +295,7 @@ async fn going_round_in_circles_is_told_and_then_ended() {
     // P44
     for period in 1..=4 {
         let circle = (0..8 * period).map(|n| Say::call(&format!("c{n}"), "look", json!({"n": n % period})));
-        let played = play(Format::OpenAiChat, limits(), chat(circle)).await;
+        let played = play(LoopbackFormat::OpenAiChat, limits(), chat(circle)).await;
         assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::Stalled, 8 * period));
         let told = match period {
             1 => "the same calls were made 4 times".to_owned(),
@@ -306,7 +313,7 @@ async fn a_history_the_provider_refuses_is_not_sent_twice() {
         400,
         &json!({"error": {"type": "invalid_request_error", "message": "messages.3: bad"}}),
     )];
-    let played = play(Format::OpenAiChat, limits(), answers).await;
+    let played = play(LoopbackFormat::OpenAiChat, limits(), answers).await;
     assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1));
     assert!(played.outcome.detail.as_deref().unwrap().contains("messages.3"));
 }
@@ -321,12 +328,13 @@ fn one_a_minute(chunks: Vec<Vec<u8>>) -> Answer {
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_trickles_without_progress_is_ended_and_asked_for_again() {
     // P10, P11
-    let bytes = Say::text("never complete").sse(Format::OpenAiChat);
+    let bytes = Say::text("never complete").sse(LoopbackFormat::OpenAiChat);
     let drip: Vec<Vec<u8>> = bytes.iter().take(30).map(|byte| vec![*byte]).collect();
     let pings: Vec<Vec<u8>> = (0..60).map(|_| b": ping\n\n".to_vec()).collect();
     for stream in [drip, pings] {
-        let good = Answer::sse(Say::text("ok").sse(Format::OpenAiChat));
-        let played = play_streamed(Format::OpenAiChat, limits(), vec![one_a_minute(stream), good]).await;
+        let good = Answer::sse(Say::text("ok").sse(LoopbackFormat::OpenAiChat));
+        let played =
+            play_streamed(LoopbackFormat::OpenAiChat, limits(), vec![one_a_minute(stream), good]).await;
         answered(&played, "ok");
         assert_eq!(played.sent[0].json(), played.sent[1].json(), "the same request again");
         assert!(played.outcome.usage.input > 1012, "the ended attempt may have been charged");

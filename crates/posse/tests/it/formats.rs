@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use posse::budget::ModelTariff;
 use posse::core::agent::{Agent, Effort as Thinking};
-use posse::core::budget::BudgetCaps;
 use posse::core::definition::{Definition, DefinitionScope, Format};
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
@@ -15,14 +14,12 @@ use posse::core::outcome::OutcomeStatus;
 use posse::core::reply::{ModelFailure, Reply};
 use posse::core::tool::{ToolEffect, ToolSpec};
 use posse::definitions::{DefinitionFile, read};
-use posse::driver::StopTokens;
 use posse::models::scripted::ScriptedModel;
-use posse::observe::Observers;
 use posse::ports::{
-    BoxFuture, DeltaSink, Model, ModelRequest, ModelResolver, OpenModel, Store, Tool, ToolInput, ToolOutput,
+    BoxFuture, DeltaSink, JournalStore, Model, ModelRequest, ModelResolver, OpenModel, Tool, ToolInput,
+    ToolOutput,
 };
-use posse::session::facades::SessionFacades;
-use posse::session::{RULES, Session, SessionConfig};
+use posse::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
 use posse::toolbox::Toolbox;
 use posse::{Error, ErrorCode, Result};
 use posse_testkit::memory::MemoryStore;
@@ -205,26 +202,23 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
     let sent = Arc::new(Mutex::new(None));
     let store = Arc::new(MemoryStore::new());
     let names = ["bash", "grep", "read", "write"];
-    let session = Session::new(SessionConfig {
+    let session = SessionBuilder {
         id: "s1".to_owned(),
-        owner: "test".to_owned(),
-        lives: |_| false,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store: store.clone(),
-        models: Arc::new(Spies { agent: name.to_owned(), sent: sent.clone() }),
-        tools: Toolbox::new(names.map(tool)).unwrap(),
-        observers: Observers::default(),
-        agents: Arc::new(vec![Arc::new(definition)]),
-        grant: Grant::root(names.iter().map(|name| (*name).to_owned()).chain(["subagent".to_owned()]), 1),
-        caps: BudgetCaps::default(),
-        rules: RULES,
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: SessionFacades::default(),
-    })
+        stores: SessionStores {
+            owner: "test".to_owned(),
+            lives: |_| false,
+            store: store.clone(),
+            models: Arc::new(Spies { agent: name.to_owned(), sent: sent.clone() }),
+            agents: Arc::new(vec![Arc::new(definition)]),
+        },
+        policy: SessionPolicy::new(Grant::root(
+            names.iter().map(|name| (*name).to_owned()).chain(["subagent".to_owned()]),
+            1,
+        )),
+        place: SessionPlace::new(".", Toolbox::new(names.map(tool)).unwrap()),
+        watchers: SessionWatchers::default(),
+    }
+    .build()
     .unwrap();
     let boss = Agent::new(AgentName::parse("boss").unwrap(), "test:parent", "You delegate.");
     let outcome = session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();

@@ -6,20 +6,18 @@ use std::time::Duration;
 use posse::budget::ModelTariff;
 use posse::core::Result;
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::BudgetCaps;
 use posse::core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format as FileFormat};
 use posse::core::grant::{Grant, Rights};
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::Record;
 use posse::core::limits::Limits;
 use posse::core::outcome::{OutcomeStatus, StopReason};
-use posse::driver::{StopTokens, start};
+use posse::driver::start;
 use posse::models::governor::RateGovernor;
-use posse::observe::Observers;
-use posse::ports::{ModelResolver, OpenModel, Store};
-use posse::session::{RULES, Session, SessionConfig};
+use posse::ports::{JournalStore, ModelResolver, OpenModel};
+use posse::session::{RULES, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
 use posse_testkit::server::{Answer, Recorded, Server};
-use posse_testkit::wire::{Format, Say, results, turn};
+use posse_testkit::wire::{LoopbackFormat, Say, results, turn};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -27,7 +25,7 @@ use tokio::time::Instant;
 use crate::faults::limits;
 use crate::stage::Stage;
 
-const FORMAT: Format = Format::OpenAiChat;
+const FORMAT: LoopbackFormat = LoopbackFormat::OpenAiChat;
 const CHILDREN: usize = 16;
 /// One less than a worker may take: it answers before its wrap-up.
 const TURNS: usize = 24;
@@ -106,26 +104,24 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
     let answering = provider.clone();
     let server = Server::handler(move |request| answering.answer(request)).await;
     let stage = Stage::new(FORMAT);
-    let session = Session::new(SessionConfig {
+    let place = SessionPlace::new(".", stage.tools());
+    let session = SessionBuilder {
         id: "s1".to_owned(),
-        owner: "test".to_owned(),
-        lives: |_| false,
-        lease_ms: posse_core::lease::SILENCE_MS_MAX,
-        worktrees: None,
-        apart_from: None,
-        workspace: ".".to_owned(),
-        store: stage.store.clone(),
-        tools: stage.tools(),
-        models: Arc::new(OneKey { stage, url: server.url().to_owned() }),
-        observers: Observers::default(),
-        agents: Arc::new(vec![worker()]),
-        grant: Grant::root(["look", "subagent"].map(str::to_owned), 1),
-        caps: BudgetCaps::default(),
-        rules: posse::core::board::BoardLimits { running_max: CHILDREN, ..RULES },
-        stop: StopTokens::default(),
-        verifier: None,
-        facades: posse::session::facades::SessionFacades::default(),
-    })
+        stores: SessionStores {
+            owner: "test".to_owned(),
+            lives: |_| false,
+            store: stage.store.clone(),
+            models: Arc::new(OneKey { stage, url: server.url().to_owned() }),
+            agents: Arc::new(vec![worker()]),
+        },
+        policy: SessionPolicy {
+            rules: posse::core::board::BoardLimits { running_max: CHILDREN, ..RULES },
+            ..SessionPolicy::new(Grant::root(["look", "subagent"].map(str::to_owned), 1))
+        },
+        place,
+        watchers: SessionWatchers::default(),
+    }
+    .build()
     .unwrap();
     let boss = Agent {
         settings: ModelSettings { buffered: true, ..ModelSettings::default() },

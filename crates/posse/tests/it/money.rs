@@ -11,12 +11,12 @@ use posse::core::usage::Price;
 use posse::models::fallback::FallbackModel;
 use posse::ports::Model;
 use posse_testkit::server::{Answer, Server};
-use posse_testkit::wire::{Format, Say};
+use posse_testkit::wire::{LoopbackFormat, Say};
 use serde_json::json;
 
 use crate::stage::Stage;
 
-const FORMAT: Format = Format::OpenAiChat;
+const FORMAT: LoopbackFormat = LoopbackFormat::OpenAiChat;
 /// What the wire format says of every reply, at $1 per million tokens, cached ones at a tenth: 112 + 90 + 50.
 const REPLY_AT_ONE_DOLLAR: u64 = 252;
 

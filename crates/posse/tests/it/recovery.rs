@@ -2,7 +2,7 @@
 
 use posse::core::outcome::OutcomeStatus;
 use posse_testkit::server::{Recorded, Server};
-use posse_testkit::wire::{Format, Say, results};
+use posse_testkit::wire::{LoopbackFormat, Say, results};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -30,7 +30,7 @@ fn ids(request: &Recorded) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn calls_orphaned_by_the_end_of_a_process_are_answered_by_what_is_known_of_them() {
     // P46
-    for format in [Format::OpenAiChat, Format::Anthropic] {
+    for format in [LoopbackFormat::OpenAiChat, LoopbackFormat::Anthropic] {
         let server = Server::handler(|request| {
             if !results(request).is_empty() {
                 return Say::text("ok").answer(request);

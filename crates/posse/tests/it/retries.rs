@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse::core::event::Event;
-use posse::core::id::TaskId;
+use posse::core::event::{Event, EventEntry};
 use posse::core::limits::Limits;
 use posse::core::outcome::{OutcomeStatus, StopReason};
 use posse::models::fallback::FallbackModel;
-use posse::ports::{Delta, Model, Observer};
+use posse::ports::{Model, Observer};
 use posse_testkit::server::{Answer, Recorded, Server};
-use posse_testkit::wire::{Format, Say};
+use posse_testkit::wire::{LoopbackFormat, Say};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -19,7 +18,7 @@ use tokio::time::Instant;
 use crate::faults::{answered, chat, limits};
 use crate::stage::{Stage, play, play_streamed};
 
-const FORMAT: Format = Format::OpenAiChat;
+const FORMAT: LoopbackFormat = LoopbackFormat::OpenAiChat;
 
 fn refusal(status: u16, code: &str) -> Answer {
     Answer::json(status, &json!({"error": {"type": code, "code": code, "message": "not now"}}))
@@ -39,10 +38,8 @@ fn pauses(requests: &[Recorded]) -> Vec<u128> {
 struct Waiting(Arc<Notify>);
 
 impl Observer for Waiting {
-    fn event(&self, _: &TaskId, _: &Event) {}
-
-    fn delta(&self, _: &TaskId, delta: Delta<'_>) {
-        if let Delta::Restarted { .. } = delta {
+    fn event(&self, entry: &EventEntry) {
+        if let Event::ModelRetry { .. } = entry.event {
             self.0.notify_one();
         }
     }

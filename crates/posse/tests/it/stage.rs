@@ -25,7 +25,7 @@ use posse::ports::{BoxFuture, Model, Observer, OpenModel, Tool, ToolInput, ToolO
 use posse::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use posse_testkit::server::{Answer, Recorded, Server};
-use posse_testkit::wire::Format;
+use posse_testkit::wire::LoopbackFormat;
 use tokio::sync::Notify;
 
 pub struct Played {
@@ -37,19 +37,19 @@ pub struct Played {
 }
 
 /// Plays these answers to a task whose agent may use `look` and not `forbidden`.
-pub async fn play(format: Format, limits: Limits, answers: Vec<Answer>) -> Played {
+pub async fn play(format: LoopbackFormat, limits: Limits, answers: Vec<Answer>) -> Played {
     Stage { limits, ..Stage::new(format) }.play(answers).await
 }
 
 /// The same, with replies asked for as streams.
-pub async fn play_streamed(format: Format, limits: Limits, answers: Vec<Answer>) -> Played {
+pub async fn play_streamed(format: LoopbackFormat, limits: Limits, answers: Vec<Answer>) -> Played {
     Stage { limits, buffered: false, ..Stage::new(format) }.play(answers).await
 }
 
 /// What one task is driven with. Stages that share a governor use the same key, stages that share a store the same disk.
 #[derive(Clone)]
 pub struct Stage {
-    pub format: Format,
+    pub format: LoopbackFormat,
     pub limits: Limits,
     pub buffered: bool,
     pub governor: Arc<RateGovernor>,
@@ -68,7 +68,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    pub fn new(format: Format) -> Self {
+    pub fn new(format: LoopbackFormat) -> Self {
         Self {
             format,
             limits: Limits::default(),
@@ -97,9 +97,11 @@ impl Stage {
     pub fn model(&self, name: &str, url: &str) -> Arc<dyn Model> {
         let endpoint = ProviderEndpoint::new(url, KeySource::fixed(SecretText::new("key")));
         let model: Arc<dyn Model> = match self.format {
-            Format::Anthropic => Arc::new(Anthropic::new(endpoint, name).unwrap()),
-            Format::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, name).unwrap()),
-            Format::OpenAiResponses | Format::Gemini => unreachable!("these tests use two formats"),
+            LoopbackFormat::Anthropic => Arc::new(Anthropic::new(endpoint, name).unwrap()),
+            LoopbackFormat::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, name).unwrap()),
+            LoopbackFormat::OpenAiResponses | LoopbackFormat::Gemini => {
+                unreachable!("these tests use two formats")
+            }
         };
         let model = Arc::new(WatchedModel::new(model, StallTimeouts::default()));
         Arc::new(RetryModel::new(model, RetryPolicy::default(), self.governor.clone()).seeded(self.seed))

@@ -21,8 +21,8 @@ use posse::inbox::TaskInbox;
 use posse::models::scripted::ScriptedModel;
 use posse::observe::{Observers, TraceEvent};
 use posse::ports::{
-    ApprovalDecision, Approver, AutoApprove, BoxFuture, Delta, DeltaSink, Model, ModelRequest, OpenModel,
-    ProposedCall, Store, Tool, ToolInput, ToolOutput,
+    ApprovalDecision, Approver, AutoApprove, BoxFuture, Delta, DeltaSink, JournalStore, Model, ModelRequest,
+    OpenModel, ProposedCall, Tool, ToolInput, ToolOutput,
 };
 use posse::toolbox::Toolbox;
 use posse::{SubAgent, Thinking};
@@ -303,12 +303,7 @@ async fn after_a_crash_each_agent_of_a_reply_goes_on_with_its_own_task() {
     assert_eq!(rows.len(), 6, "no agent was begun twice");
     for row in rows.iter().filter(|row| row.parent.is_some()) {
         let read = stage.results(row.id.as_str()).await.len();
-        assert_eq!(
-            (row.status.as_str(), read),
-            ("completed", 1),
-            "{}: what was read is not read again",
-            row.id
-        );
+        assert_eq!((row.state.wire(), read), ("completed", 1), "{}: what was read is not read again", row.id);
     }
 }
 
@@ -369,7 +364,7 @@ async fn cancelling_the_caller_ends_the_agent() {
     let (outcome, ()) = tokio::join!(stage.run(vec![stage.agent("child")]), cancel);
     assert_eq!(outcome.stop, StopReason::Cancelled);
     let child = TaskId::from_store("s1.agent_1_0".to_owned());
-    assert_eq!(stage.store.task(&child).await.unwrap().status, "cancelled");
+    assert_eq!(stage.store.task(&child).await.unwrap().state.wire(), "cancelled");
 }
 
 // R346 R347 R349 R372

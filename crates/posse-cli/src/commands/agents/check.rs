@@ -1,4 +1,4 @@
-//! The doctor for definitions: for each file what is honoured, mapped or ignored, and why.
+//! `posse agents check`: for each file, which keys are honoured, mapped or ignored, and why.
 
 use std::fmt::Write;
 
@@ -18,24 +18,24 @@ use crate::render::{CountedNoun, many};
 pub struct CheckReport<'a> {
     candidate: &'a AgentCandidate,
     place: String,
-    /// What hides it, if something does.
+    /// Path of the file that shadows this one.
     hidden_by: Option<&'a str>,
     shadows: Vec<&'a str>,
     remarks: Vec<Remark>,
-    /// As it would run; empty for one that cannot.
+    /// Effective model; empty if the agent cannot run.
     model: String,
     tools: Vec<String>,
-    /// Tools that it asks for and that a run would not give.
+    /// Tools that it asks for and a run would not grant.
     withheld: Vec<String>,
-    /// What its calls are held to.
+    /// Conditions on its calls, in words.
     rules: Vec<String>,
-    /// Some commands are denied to it by a pattern.
+    /// True if a pattern denies some commands.
     has_guard_rail: bool,
-    /// MCP servers that it names.
+    /// MCP servers that it names, each described in a line.
     servers: Vec<String>,
 }
 
-/// One report for each file, in the order of names; those that are hidden come after what hides them.
+/// Builds one report per file, sorted by agent name; shadowed files follow the file that shadows them.
 pub fn reports<'a>(
     eyes: &AgentInspector,
     snapshot: &'a RegistrySnapshot,
@@ -64,7 +64,7 @@ pub fn reports<'a>(
     Ok(reports)
 }
 
-/// Errors and warnings.
+/// Counts errors and warnings.
 pub fn count(reports: &[CheckReport<'_>]) -> (usize, usize) {
     let of = |severity: RemarkSeverity| {
         reports.iter().flat_map(|report| &report.remarks).filter(|remark| remark.severity == severity).count()

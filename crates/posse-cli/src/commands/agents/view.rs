@@ -1,4 +1,4 @@
-//! An agent as it would run here: which model, which tools, how far.
+//! Effective view of an agent in this directory: model, tools, limits.
 
 use std::sync::Arc;
 
@@ -9,66 +9,68 @@ use posse_core::grant::Grant;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{SESSION_TOOLS, ToolEffect};
 use posse_definitions::registry::{AgentState, RegistryEntry};
+use posse_mcp::registry::{NamedServer, ServerFilter, ServerRegistry, is_about_servers};
 use posse_messages::say;
+use posse_models::providers::ModelSource;
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
 use crate::args::{RunOptions, TaskFlags};
 use crate::columns::{PaddedCell, cut};
-use crate::models::{ModelSource, process_env};
+use crate::commands::servers::ServerView;
+use crate::models::process_env;
 use crate::render::{CountedNoun, many};
-use crate::servers::{NamedServer, ServerFilter, ServerRegistry, is_about_servers};
 use crate::setup::Setup;
 
 /// Shown for the model when none is configured.
 const NO_MODEL: &str = "no model configured";
 
-/// What an agent is measured against: what a run here would give it.
+/// Resolves agents against the grant and models of a run in this directory.
 pub struct AgentInspector {
     base: Agent,
     grant: Grant,
     models: Arc<ModelSource>,
     tools: Vec<(String, ToolEffect)>,
-    /// What the configuration denies, whatever flags say.
+    /// Tools that the configuration denies, whatever flags say.
     denied: Vec<String>,
-    /// Paths below these are shown shorter.
+    /// Paths below this directory and below home are shortened.
     here: String,
     home: Option<String>,
     servers: Arc<ServerRegistry>,
 }
 
-/// One agent, with everything a person wants to know of it.
+/// Everything that `agents list` and `agents show` print about one agent.
 pub struct AgentView {
     pub name: String,
     pub state: &'static str,
     pub description: String,
     pub version: u32,
     pub format: &'static str,
-    /// Whose it is: `project`, `user` or `built-in`.
+    /// Scope of the file: `project`, `user` or `built-in`.
     pub source: &'static str,
     pub path: String,
-    /// The path as a person would write it.
+    /// The path relative to here or home.
     pub place: String,
     pub model: String,
     pub tools: Vec<String>,
-    /// Conditions on calls, as they are written.
+    /// Conditions on calls, in words.
     pub conditions: Vec<String>,
-    /// Commands that check what it did.
+    /// Verification commands.
     pub verify: Vec<String>,
     pub turns_max: u32,
     pub timeout_s: u64,
     pub shadows: Vec<String>,
-    /// Only for people: models do not see it.
+    /// Hidden from models; people can still name it.
     pub hidden: bool,
-    /// Tools that it asks for and that a run would not give, each with what would.
+    /// Tools that it asks for and a run would not grant, each with the flag or setting that would.
     pub withheld: Vec<String>,
-    /// What is wrong with it, or what would be done differently from what it asks for.
+    /// Errors, and differences between its definition and how it would run.
     pub problems: Vec<String>,
 }
 
 impl AgentInspector {
-    /// `allow` is what a run would be told with that flag.
+    /// Opens the inspector for a run with `--allow` set to `allow`.
     pub fn open(setup: &Setup, allow: &[String]) -> Result<Self> {
         let how = RunOptions::from(TaskFlags { allow: allow.to_vec(), ..TaskFlags::default() });
         let servers = setup.servers(ServerFilter::All);
@@ -92,7 +94,7 @@ impl AgentInspector {
         Ok(Self { base, grant, models, tools, denied, here, home, servers })
     }
 
-    /// A path as a person would write it: from here, or from home.
+    /// Shortens a path: relative to here, or to home with `~`.
     pub fn place(&self, path: &str) -> String {
         let below = |dir: &str| path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/'));
         match (below(&self.here), self.home.as_deref().and_then(below)) {
@@ -142,7 +144,7 @@ impl AgentInspector {
         }
     }
 
-    /// The agent as a run here would have it; what is different from what it asks for is added to `problems`.
+    /// Resolves the agent for a run here, and adds every difference from its definition to `problems`.
     pub fn fit(&self, definition: &Definition, problems: &mut Vec<String>) -> Option<Agent> {
         let names: Vec<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
         match resolve(definition, &self.base, &*self.models, &names) {
@@ -159,7 +161,7 @@ impl AgentInspector {
         }
     }
 
-    /// The MCP servers that it names, in its list of servers or of tools: how each stands, and how it is held.
+    /// Describes the MCP servers that its server list or tool list names: state and sandbox, one line each.
     pub fn servers(&self, definition: &Definition) -> Vec<String> {
         let of_tools = definition.rights.tools.iter().flatten().map(|pattern| pattern.name().to_owned());
         let tools: Vec<String> = of_tools.filter(|name| is_about_servers(name)).collect();
@@ -170,7 +172,7 @@ impl AgentInspector {
         self.servers.all().iter().filter(is_named).map(NamedServer::line).collect()
     }
 
-    /// What it names and a run would not give: each tool with what would give it.
+    /// Lists tools that it names and a run would not grant, each with the flag or setting that would.
     pub fn withheld(&self, agent: &Agent) -> Vec<String> {
         let named = |tool: &str| {
             let patterns = agent.rights.tools.iter().flatten();
@@ -188,12 +190,12 @@ impl AgentInspector {
         told.collect()
     }
 
-    /// What giving all of this to one agent means.
+    /// Warns if its grant combines private data, untrusted content and a way out.
     pub fn exposure(&self, agent: &Agent) -> Option<String> {
-        self.grant.narrow(&agent.rights).exposure()
+        self.grant.narrow(&agent.rights).exposure().map(|text| text.to_string())
     }
 
-    /// What a delegated task of this agent would be offered.
+    /// Lists the tools that a delegated task of this agent would be offered.
     pub fn effective_tools(&self, agent: &Agent) -> Vec<String> {
         let grant = self.grant.narrow(&agent.rights);
         let offered = self.tools.iter().filter(|(name, effect)| grant.offers(name, *effect));
@@ -203,7 +205,7 @@ impl AgentInspector {
     }
 }
 
-/// What an agent says, also of one that may not run: looking needs no trust.
+/// Returns the definition, also of an agent that is not trusted: reading needs no trust.
 pub fn definition(entry: &RegistryEntry) -> Option<Arc<Definition>> {
     match entry.state.once_trusted() {
         AgentState::Ready(ready) => Some(Arc::new(ready.definition().clone())),
@@ -214,7 +216,7 @@ pub fn definition(entry: &RegistryEntry) -> Option<Arc<Definition>> {
     }
 }
 
-/// What calls are held to, in words.
+/// Describes the conditions on calls in words.
 pub fn conditions(definition: &Definition) -> Vec<String> {
     let rights = &definition.rights;
     let with_argument = |patterns: &[posse_core::pattern::ToolPattern], word: &str| {
@@ -229,16 +231,16 @@ pub fn conditions(definition: &Definition) -> Vec<String> {
         all.push(say!("changes-nothing"));
     }
     if definition.approval == Some(ApprovalSetting::Ask) {
-        all.push("asks before every change".to_owned());
+        all.push(say!("asks-before-change"));
     }
     if let Some(paths) = &rights.write_paths {
         all.push(say!("writes-only", paths = paths.join(", ")));
     }
     if let Some(roots) = &rights.read_roots {
-        all.push(format!("reads only {}", roots.join(", ")));
+        all.push(say!("reads-only", paths = roots.join(", ")));
     }
     if let Some(network) = rights.network.as_ref().filter(|network| !network.is_full()) {
-        all.push(format!("reaches only {network}"));
+        all.push(say!("connects-only", network));
     }
     all
 }
@@ -268,7 +270,7 @@ impl AgentView {
         line
     }
 
-    /// For people; programs get `state`.
+    /// Localized state for people; programs get `state`.
     fn state_word(&self) -> String {
         match self.state {
             "not trusted" => say!("state-not-trusted"),

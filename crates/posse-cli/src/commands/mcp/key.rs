@@ -1,41 +1,43 @@
-//! A key for servers that hosts start. Most hosts keep their environment to themselves, so a key that is only there is
-//! missing in `posse mcp`: it goes into a file of the user alone, and the configuration says where.
+//! Provider key for servers that hosts start. Most hosts pass no environment on, so the key goes into a file that
+//! only the user can read, and the configuration names that file.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::Result;
+use posse_mcp::files::{replace, unwritable};
+use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
 use posse_models::catalogue::ModelRef;
+use posse_models::providers::{KNOWN, RecordingMode};
 use posse_runtime::ports::ModelResolver;
 
 use super::doctor::passed_on;
-use super::install::replace;
 use crate::args::GlobalArgs;
 use crate::config::Config;
-use crate::models::{self, KNOWN, ModelSource, RecordingMode, process_env};
+use crate::models::{self, process_env};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
 
-/// A key that is in this process's environment and would be missing in a host's server.
+/// A key in this process's environment that a host's server would lack.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MissingKey {
     provider: String,
     variable: String,
-    /// Named by a variable too, so that a server would not find it either.
+    /// The model, if it too is named only by a variable that the server would lack.
     model: Option<String>,
 }
 
-/// Files that a key was put into.
+/// Files that a key was stored in.
 pub struct StoredKey {
     pub file: PathBuf,
     pub config: PathBuf,
 }
 
-/// Stores the key that a host's server would miss, if there is one. Whoever sits at a terminal is asked.
+/// Stores the key that a host's server would lack, if there is one. Asks at a terminal.
 pub fn offer(global: &GlobalArgs) -> Result<Option<StoredKey>> {
-    // A server that a host starts reads the usual configuration.
+    // A server started by a host reads the default configuration.
     if global.config.is_some() {
         return Ok(None);
     }
@@ -62,11 +64,12 @@ pub fn offer(global: &GlobalArgs) -> Result<Option<StoredKey>> {
     Ok(Some(stored))
 }
 
-/// `None` if a server has what it needs, or if nobody has it.
+/// Finds the missing key; `None` if a server has what it needs, or if no key is set here either.
 fn missing_key(config: &Config) -> Option<MissingKey> {
-    let usable = |env| {
-        let model = models::configured_model(config, None, env).ok()??;
-        let source = ModelSource::new(config.clone(), env, RecordingMode::None).ok()?;
+    let usable = |env: fn(&str) -> Option<String>| {
+        let models = config.models();
+        let model = models.configured_model(None, &env).ok()??;
+        let source = models::source(models, env, RecordingMode::None, ConnectedHosts::none()).ok()?;
         source.resolve(&model).ok()
     };
     if usable(passed_on).is_some() {
@@ -82,7 +85,7 @@ fn missing_key(config: &Config) -> Option<MissingKey> {
     Some(MissingKey { provider, variable, model })
 }
 
-/// The configuration with the key's file. `None` if it cannot be added without changing what is there.
+/// Adds the key file to the configuration; `None` if that would change existing settings.
 fn with_key_file(before: &str, missing: &MissingKey, file: &Path) -> Option<String> {
     let MissingKey { provider, model, .. } = missing;
     let line = format!("api_key_file = {}\n", toml::Value::from(file.to_str()?));
@@ -104,7 +107,7 @@ fn with_key_file(before: &str, missing: &MissingKey, file: &Path) -> Option<Stri
     is_there.then_some(after)
 }
 
-/// Readable for its user alone. A file that is there already and says something else stays.
+/// Writes the key for its user alone. An existing file with other content stays.
 fn write_key(file: &Path, key: &str) -> Result<()> {
     let failed = |e| unwritable(file).caused_by(e);
     if let Some(parent) = file.parent() {
@@ -119,10 +122,6 @@ fn write_key(file: &Path, key: &str) -> Result<()> {
         }
         Err(e) => Err(failed(e)),
     }
-}
-
-fn unwritable(path: &Path) -> Error {
-    Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display()))
 }
 
 fn says_yes(question: &str) -> bool {

@@ -1,5 +1,5 @@
-//! The end of a server. Hosts end theirs in every way there is: by closing its input, with SIGINT, with SIGTERM; and a host that answers one
-//! question and exits is gone long before its tasks are done.
+//! Shutdown of the server. Hosts end it by closing its input, with SIGINT or with SIGTERM, often long before its
+//! tasks are done.
 
 use posse_core::Result;
 use posse_messages::say;
@@ -22,7 +22,7 @@ pub async fn told_to_stop() -> Result<()> {
     Ok(())
 }
 
-/// What becomes of tasks that are at work.
+/// Applies `on_exit` to running tasks.
 pub async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Result<()> {
     if hosted.at_work().is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `posse servers login` and `logout`: somebody signs in to a server in a browser, here or on another machine.
+//! `posse servers login` and `logout`: OAuth sign-in with a browser, here or on another machine.
 
 use std::io::BufRead;
 use std::process::{Command, Stdio};
@@ -10,14 +10,15 @@ use posse_messages::say;
 use serde_json::json;
 use tokio::sync::oneshot;
 
+use super::ServerView;
 use crate::args::GlobalArgs;
-use crate::servers::NamedServer;
 use crate::terminal;
+use posse_mcp::registry::NamedServer;
 
-/// What opens an address in the browser of whoever sits here.
+/// Program that opens an address in a browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
-/// How somebody goes to the browser and comes back.
+/// Flags of the sign-in.
 #[derive(Debug, Clone, Copy)]
 pub struct LoginMethod {
     pub no_browser: bool,
@@ -27,7 +28,7 @@ pub struct LoginMethod {
 pub async fn login(global: &GlobalArgs, named: &NamedServer, way: LoginMethod) -> Result<()> {
     let keeper = keeper(named)?;
     if keeper.standing()? == LoginStanding::Unasked {
-        // It says itself where to sign in and for what, when it refuses; why else it cannot be used is said below.
+        // The refusal tells where to sign in and for which scopes; other errors are reported below.
         let _ = named.server.look().await;
     }
     if let SignInStart::Person(sign_in) = keeper.sign_in().await? {
@@ -64,7 +65,7 @@ fn keeper(named: &NamedServer) -> Result<&Arc<TokenManager>> {
     named.server.keeper().ok_or_else(nobody)
 }
 
-/// The address is printed in any case; a browser is opened only for somebody who sits here.
+/// Prints the address, and opens a browser if a person sits here.
 fn show(global: &GlobalArgs, named: &NamedServer, url: &str, way: LoginMethod) {
     let server = named.server.config().name.as_str();
     if global.json {
@@ -77,7 +78,7 @@ fn show(global: &GlobalArgs, named: &NamedServer, url: &str, way: LoginMethod) {
         terminal::note(&say!("mcp-paste-here"));
     }
     if !way.no_browser && !way.paste && terminal::is_attended() {
-        // The address is one of http or https (`Keeper::sign_in`), so it is no option and no file.
+        // The URL scheme is http or https (`TokenManager::sign_in`), so it cannot be an option or a file.
         let _ = Command::new(OPENER)
             .arg(url)
             .stdin(Stdio::null())
@@ -87,7 +88,7 @@ fn show(global: &GlobalArgs, named: &NamedServer, url: &str, way: LoginMethod) {
     }
 }
 
-/// What the browser was sent back to: it comes here, or somebody pastes it.
+/// Waits for the redirect: the browser comes here, or the person pastes its address.
 async fn redirect(sign_in: &SignIn<'_>, way: LoginMethod) -> Result<String> {
     if way.paste || terminal::is_attended() {
         tokio::select! {
@@ -99,7 +100,7 @@ async fn redirect(sign_in: &SignIn<'_>, way: LoginMethod) -> Result<String> {
     }
 }
 
-/// A line of standard input. The thread that reads it ends with the process.
+/// Reads a line of standard input. The reading thread ends with the process.
 async fn pasted(way: LoginMethod) -> Result<String> {
     let (sender, receiver) = oneshot::channel();
     std::thread::spawn(move || {
@@ -111,7 +112,7 @@ async fn pasted(way: LoginMethod) -> Result<String> {
     match receiver.await {
         Ok(line) => Ok(line),
         Err(_) if way.paste => Err(Error::new(ErrorCode::InvalidRequest, say!("mcp-nothing-pasted"))),
-        // Nobody types any more, but the browser may come.
+        // Input has ended, but the browser may still come.
         Err(_) => std::future::pending().await,
     }
 }

@@ -1,26 +1,27 @@
-//! What a task changed that worked in a worktree of its own: looked at, applied, or discarded by a person.
+//! Changes of a task in its own worktree: show, apply or discard them.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use posse_core::lease::{WritePaths, conflict, in_the_way};
 use posse_core::{Error, ErrorCode, Result};
+use posse_git::{AppliedChanges, GitWorktree};
 use posse_messages::say;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{JournalStore, LeaseStore, TaskRow};
 use posse_store::SqliteStore;
-use posse_tools::worktree::{AppliedChanges, GitWorktree};
 use serde_json::json;
 
 use super::diff::show;
 use super::find;
 use crate::args::GlobalArgs;
 use crate::setup::Setup;
+use crate::terminal;
 use crate::worktrees::trees;
-use crate::{owner, terminal};
 
-/// The patch, byte for byte unless a person looks at it.
+/// Prints the patch: byte for byte for programs, colored for people.
 pub fn diff(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Result<ExitCode> {
-    // What a person corrected in there since is part of it.
+    // Includes corrections that a person made in the worktree since.
     if !is_at_work(row) {
         worktree.keep()?;
     }
@@ -126,12 +127,12 @@ pub fn without_worktree(row: &TaskRow) -> Error {
 }
 
 fn is_at_work(row: &TaskRow) -> bool {
-    row.status == "running" && owner::lives(row)
+    row.state.is_running() && owner::lives(row)
 }
 
-/// An interrupted task may be taken up again, and would miss its files.
+/// Refuses for a running task, and for an interrupted one, which may be resumed and needs its files.
 fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
-    if row.status != "running" {
+    if !row.state.is_running() {
         return Ok(());
     }
     let task = &row.id;
@@ -142,7 +143,7 @@ fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
     Err(Error::new(ErrorCode::TaskNotReady, text).hint(hint))
 }
 
-/// Nobody's files are changed under a task that holds them.
+/// Refuses to change files that a living task holds a lease on.
 async fn refuse_leased(store: &SqliteStore, row: &TaskRow, worktree: &GitWorktree) -> Result<()> {
     let files = worktree.changed_files()?;
     let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();

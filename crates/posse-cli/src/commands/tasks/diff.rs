@@ -1,4 +1,4 @@
-//! `posse tasks diff`: what a task changed, in its own worktree or in place.
+//! `posse tasks diff`: changes of a task, in its worktree or in place.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -7,25 +7,25 @@ use posse_core::Result;
 use posse_core::journal::start_of;
 use posse_core::text::visible;
 use posse_messages::say;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::ports::{JournalStore, TaskRow};
 use posse_store::SqliteStore;
+use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::json;
 
 use super::{apart, find};
 use crate::args::GlobalArgs;
-use crate::edits::{self, EditSpan, EditedFile};
 use crate::setup::Setup;
 use crate::terminal;
 use crate::worktrees::trees;
 
-/// Prints the patch of a worktree, or the changes of a task and of those below it in the workspace they share.
+/// Prints the patch of a worktree, or the changes of a task and its subagents in the workspace they share.
 pub async fn diff(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
     match trees(&setup.state, &setup.workspace).find(&row.id)? {
         Some(worktree) => apart::diff(global, &row, &worktree),
-        // What it changed in a worktree was never in these files.
+        // Changes in a worktree were never in these files.
         None if start_of(&store.records(&row.id).await?)?.apart_from.is_some() => {
             Err(apart::without_worktree(&row))
         }
@@ -48,7 +48,7 @@ async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Re
     if !patch.is_empty() {
         show(&patch);
     }
-    // Beside the patch, so that what is piped can be applied.
+    // On standard error, so that the patch on standard output can be applied.
     for EditedFile { change, gap, .. } in &files {
         if let Some(gap) = gap {
             terminal::note(&format!("{}: {}", visible(&change.path), gap.text()));
@@ -57,7 +57,7 @@ async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Re
     Ok(ExitCode::SUCCESS)
 }
 
-/// A patch as it is for a program, and in colors for a person.
+/// Prints a patch, colored at a terminal.
 pub fn show(patch: &str) {
     let patch = patch.trim_end_matches('\n');
     if !std::io::stdout().is_terminal() {

@@ -1,38 +1,52 @@
-//! `posse tasks watch`: follows the journal of a task that another process drives, until the task has ended.
+//! `posse tasks watch`: prints the events of a task and of everything below it until the task ends, whoever drives it.
 
+use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::state::TaskState;
 use posse_messages::say;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::driver::read_events;
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{JournalStore, Observer, TaskFilter, TaskQuery, TaskRow};
+use posse_store::SqliteStore;
 
-use super::{find, lines};
+use super::find;
 use crate::args::GlobalArgs;
-use crate::owner;
+use crate::commands::exit_code;
+use crate::render::{JsonEvents, PlainLines};
 use crate::setup;
 use crate::terminal;
 
-/// A person does not notice less, and a reading of what is new costs next to nothing.
+/// Poll interval: shorter is not noticed, and polling costs next to nothing.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// Records read at a time: large ones stay within memory.
+const PAGE: usize = 200;
 
 pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let id = find(&*store, wanted).await?.id;
-    let (mut seen, mut told) = (0, String::new());
+    let observer: &dyn Observer = if global.json { &JsonEvents } else { &PlainLines };
+    let (mut watched, mut told) = (EventCursors::default(), String::new());
     loop {
-        // The row first: what is written between the two readings is then part of the records.
-        let row = store.task(&id).await?;
-        let records = store.records_from(&id, seen).await?;
-        seen += u32::try_from(records.len()).unwrap_or(u32::MAX);
-        for record in &records {
-            show(record, global.json);
+        // The rows before the records: whatever is written in between is then part of the records.
+        let rows = tree(&store, &id).await?;
+        for row in &rows {
+            watched.follow(&store, row, observer).await?;
         }
-        if row.status != "running" {
-            return Ok(exit_code(&row));
+        let Some(row) = rows.first() else { return Ok(ExitCode::FAILURE) };
+        // The exit code of the run itself, so that a script can wait for a task.
+        if let TaskState::Ended(status) = row.state {
+            if !global.json {
+                print_answer(&store, &id).await?;
+            }
+            return Ok(exit_code(status));
         }
-        if !owner::lives(&row) && told != row.owner {
+        if !owner::lives(row) && told != row.owner {
             terminal::note(&say!("nobody-drives", id));
             told.clone_from(&row.owner);
         }
@@ -40,22 +54,55 @@ pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     }
 }
 
-fn show(record: &Record, json: bool) {
-    if json {
-        terminal::out(&String::from_utf8_lossy(&record.encode()));
-        return;
-    }
-    for line in lines(record) {
-        terminal::out_foreign(&line);
+/// Returns the task and everything below it, parents first.
+async fn tree(store: &SqliteStore, id: &TaskId) -> Result<Vec<TaskRow>> {
+    let mut rows = store.find_tasks(TaskQuery::of(TaskFilter::Session(id.session().to_owned()))).await?;
+    // Newest first, and a parent is older than its children.
+    rows.reverse();
+    let mut within = HashSet::new();
+    rows.retain(|row| {
+        let belongs = row.id == *id || row.parent.as_ref().is_some_and(|parent| within.contains(parent));
+        belongs && within.insert(row.id.clone())
+    });
+    Ok(rows)
+}
+
+/// Positions up to which the events of tasks were shown.
+#[derive(Default)]
+struct EventCursors {
+    next: HashMap<TaskId, u64>,
+    ended: HashSet<TaskId>,
+}
+
+impl EventCursors {
+    async fn follow(&mut self, store: &SqliteStore, row: &TaskRow, observer: &dyn Observer) -> Result<()> {
+        if self.ended.contains(&row.id) {
+            return Ok(());
+        }
+        let next = self.next.entry(row.id.clone()).or_default();
+        loop {
+            let (events, after) = read_events(store, &row.id, *next, PAGE).await?;
+            if after == *next {
+                break;
+            }
+            *next = after;
+            events.iter().for_each(|entry| observer.event(entry));
+        }
+        if let TaskState::Ended(_) = row.state {
+            self.ended.insert(row.id.clone());
+        }
+        Ok(())
     }
 }
 
-/// As of the run itself, so that a script can wait for a task.
-fn exit_code(row: &TaskRow) -> ExitCode {
-    ExitCode::from(match row.status.as_str() {
-        "completed" => 0,
-        "partial" => 3,
-        "cancelled" => 130,
-        _ => 1,
-    })
+async fn print_answer(store: &SqliteStore, id: &TaskId) -> Result<()> {
+    let records = store.records(id).await?;
+    let outcome = records.iter().rev().find_map(|record| match record {
+        Record::Finished { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    if let Some(outcome) = outcome.filter(|outcome| !outcome.text.is_empty()) {
+        terminal::out_foreign(&outcome.text);
+    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use posse_testkit::server::{Answer, Recorded, Server};
-use posse_testkit::wire::{Format, Say, results};
+use posse_testkit::wire::{LoopbackFormat, Say, results};
 use serde_json::{Value, json};
 
 use super::host::place;
@@ -109,7 +109,7 @@ fn the_inspector_lists_the_tools_and_calls_one() {
 /// A model that delegates two tasks side by side, waits, reads both and says what they said. What a host calls our tools is for it to
 /// find out.
 fn model(request: &Recorded) -> Answer {
-    if Format::of(request).is_none() {
+    if LoopbackFormat::of(request).is_none() {
         return Answer::json(
             200,
             &json!({ "object": "list", "data": [{ "id": "mock-model", "object": "model" }] }),

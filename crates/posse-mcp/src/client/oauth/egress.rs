@@ -9,7 +9,6 @@ use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Limited};
 use posse_core::web::{WebAddress, WebHost};
-use posse_messages::fixed;
 use posse_net::{
     AddressException, ConnectionPool, FetchFailure, PinnedClient, SystemResolver, causes, is_loopback,
     system_proxies,
@@ -48,7 +47,7 @@ impl OAuthEgress {
     pub async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
         tokio::time::timeout(PATIENCE, self.sent(request))
             .await
-            .map_err(|_| Cause::from(fixed!("mcp-sign-in-no-answer", seconds = PATIENCE.as_secs())))?
+            .map_err(|_| Cause::from(format!("no answer within {} s", PATIENCE.as_secs())))?
     }
 
     async fn sent(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
@@ -90,7 +89,9 @@ pub(super) fn check(server: &Uri, target: &Uri) -> Result<(), String> {
     let is_clear = target.scheme_str() == Some("http") && is_here(server) && is_here(target);
     match target.scheme_str() == Some("https") || is_clear {
         true => Ok(()),
-        false => Err(fixed!("mcp-sign-in-in-the-clear", address = target)),
+        false => Err(format!(
+            "`{target}` is not reached over https, and only a server on this machine may do without"
+        )),
     }
 }
 

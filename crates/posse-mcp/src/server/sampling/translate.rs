@@ -7,7 +7,6 @@ use posse_core::reply::ReplyStop;
 use posse_core::text::prefix;
 use posse_core::tokens::tokens_at_most;
 use posse_core::tool::ToolSpec;
-use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -107,7 +106,7 @@ pub fn reply(request: &ModelRequest<'_>, speech: ToolSpeech, result: CreateMessa
                 let arguments = Value::Object(call.input).to_string();
                 read.call(call.id, call.name, CallArguments::judge(&arguments), &arguments);
             }
-            _ => read.notes.push(fixed!("host-content-left-out")),
+            _ => read.notes.push("the host's model answered with something that is not text".to_owned()),
         }
     }
     read

@@ -9,11 +9,11 @@ use posse_core::task::{TaskBounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode};
-use posse_messages::fixed;
 use serde::Deserialize;
 
 use super::guidance::{LISTED_MAX, aligned, visible};
 use super::{DelegatedTask, check_room, delegate, spec, waited_for};
+use crate::delegation::DelegationCall;
 use crate::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
@@ -80,7 +80,7 @@ impl Tool for AgentTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(fixed!("session-closed"));
+                return ToolOutput::error(crate::session::SESSION_CLOSED);
             };
             let call: AgentCall = match serde_json::from_str(input.arguments) {
                 Ok(call) => call,
@@ -91,7 +91,7 @@ impl Tool for AgentTool {
     }
 }
 
-async fn run(session: &Session, input: &ToolInput<'_>, call: AgentCall) -> ToolOutput {
+async fn run(session: &Arc<Session>, input: &ToolInput<'_>, call: AgentCall) -> ToolOutput {
     let definition = match session.find_agent(&call.r#type) {
         Ok(definition) => definition,
         Err(e) => return ToolOutput::mistake(refusal(session, &call.r#type, &e)),
@@ -108,7 +108,11 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: AgentCall) -> ToolO
         ..TaskRequest::default()
     };
     let name = definition.name.as_str();
-    match delegate(session, input, request).await {
+    let delegated = async {
+        let delegation = session.delegation(&input.context.task)?;
+        delegate(&delegation, DelegationCall::of(input), request).await
+    };
+    match delegated.await {
         Ok(delegated) => answer(name, &delegated),
         Err(e) => ToolOutput::error(refusal(session, name, &e)),
     }
@@ -123,12 +127,12 @@ fn answer(name: &str, delegated: &DelegatedTask) -> ToolOutput {
     let outcome = delegated.outcome();
     let why = match outcome.map(|outcome| outcome.stop) {
         Some(StopReason::DeadlinePassed) => {
-            fixed!("agent-timed-out", name, seconds = delegated.seconds())
+            format!("Subagent \"{name}\" timed out after {}s and was stopped.", delegated.seconds())
         }
-        _ => fixed!("agent-failed", name, why = delegated.failure()),
+        _ => format!("Subagent \"{name}\" failed: {}", delegated.failure()),
     };
     let so_far = outcome.map(|outcome| outcome.text.trim()).filter(|text| !text.is_empty());
-    let so_far = so_far.map(|text| format!("\n\n{}\n{}", fixed!("so-far"), delegated.bounded(text)));
+    let so_far = so_far.map(|text| format!("\n\nWhat it had so far:\n{}", delegated.bounded(text)));
     let changed = outcome.map(changed).unwrap_or_default();
     ToolOutput { changed, ..ToolOutput::error(format!("{why}{}{notes}", so_far.unwrap_or_default())) }
 }
@@ -141,7 +145,7 @@ fn refusal(session: &Session, wanted: &str, error: &Error) -> String {
     if error.code() == ErrorCode::AgentNotFound {
         let agents = session.agents();
         let names = names(agents.iter().map(|agent| &**agent));
-        return fixed!("agent-type-unknown", name = prefix(wanted, 80), names);
+        return format!("Unknown subagent type: \"{}\". Available: {names}", prefix(wanted, 80));
     }
     match error.advice() {
         Some(hint) => format!("{}. {}", error.english(), hint.english()),

@@ -12,11 +12,12 @@ use posse_core::sections::AnswerSections;
 use posse_core::task::{INVESTIGATOR, TaskBounds, TaskRequest};
 use posse_core::text::head_and_tail;
 use posse_core::tool::{DELEGATION, ToolEffect, ToolSpec};
-use posse_messages::fixed;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{DelegatedTask, Facade, check_room, delegate, spec, waited_for};
 use crate::context::{ContextCaller, change};
+use crate::delegation::{Delegation, DelegationCall};
 use crate::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
@@ -99,9 +100,12 @@ impl Tool for RunSubagent {
     }
 
     fn propose(&self, input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
-        parse(input)?;
+        parse(input.arguments)?;
         let Some(session) = self.session.upgrade() else { return Ok(CallProposal::default()) };
-        if !is_again(&session, input) && session.investigations.are_used_up() {
+        let is_again = session
+            .delegation(&input.context.task)
+            .is_ok_and(|delegation| is_again(&delegation, DelegationCall::of(input)));
+        if !is_again && session.investigations.are_used_up() {
             return Err(used_up());
         }
         check_room(&session, input, &waited_for()).map_err(|e| failed(&e))
@@ -110,51 +114,73 @@ impl Tool for RunSubagent {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(fixed!("session-closed"));
+                return ToolOutput::error(crate::session::SESSION_CLOSED);
             };
-            match parse(&input) {
-                Ok(call) => run(&session, &input, call).await,
-                Err(mistake) => mistake,
+            let task = match parse(input.arguments) {
+                Ok(task) => task,
+                Err(mistake) => return mistake,
+            };
+            match session.delegation(&input.context.task) {
+                Ok(delegation) => run(&delegation, DelegationCall::of(&input), task).await,
+                Err(e) => failed(&e),
             }
         })
     }
 }
 
-fn parse(input: &ToolInput<'_>) -> Result<InvestigateCall, ToolOutput> {
-    let call: InvestigateCall =
-        serde_json::from_str(input.arguments).map_err(|e| ToolOutput::mistake(e.to_string()))?;
+fn parse(arguments: &str) -> Result<InvestigateCall, ToolOutput> {
+    checked(serde_json::from_str(arguments))
+}
+
+fn checked(call: serde_json::Result<InvestigateCall>) -> Result<InvestigateCall, ToolOutput> {
+    let call = call.map_err(|e| ToolOutput::mistake(e.to_string()))?;
     match call.task.trim().chars().count() {
-        0 => Err(ToolOutput::mistake(fixed!("investigation-without-task"))),
+        0 => Err(ToolOutput::mistake(
+            "Task too brief. Include: what to investigate, where to look, what to return.",
+        )),
         chars if chars < TASK_CHARS_MIN => Err(ToolOutput::mistake(too_short())),
         _ => Ok(call),
     }
 }
 
+/// Performs a call of the `run_subagent` tool whose arguments fit the schema.
+pub async fn respond(delegation: &Delegation, call: DelegationCall<'_>, arguments: Value) -> ToolOutput {
+    match checked(serde_json::from_value(arguments)) {
+        Ok(task) => run(delegation, call, task).await,
+        Err(mistake) => mistake,
+    }
+}
+
 /// A call that is made again after a crash was counted when it was first made.
-fn is_again(session: &Session, input: &ToolInput<'_>) -> bool {
-    session.family(&input.context.task).is_ok_and(|family| family.with_key(input.idempotency_key).is_some())
+fn is_again(delegation: &Delegation, call: DelegationCall<'_>) -> bool {
+    delegation.family().with_key(call.key).is_some()
 }
 
 fn too_short() -> String {
-    fixed!("investigation-too-brief", task_chars_min = TASK_CHARS_MIN)
+    format!(
+        "Task too brief ({TASK_CHARS_MIN}+ chars needed). Include: WHAT to investigate, WHERE to look, \
+         WHAT to return."
+    )
 }
 
 fn used_up() -> ToolOutput {
-    ToolOutput::error(fixed!("investigations-limit", per_session_max = PER_SESSION_MAX))
+    ToolOutput::error(format!(
+        "Maximum subagents ({PER_SESSION_MAX}) reached. Use direct tools for remaining investigations."
+    ))
 }
 
 fn failed(error: &Error) -> ToolOutput {
-    ToolOutput::error(fixed!("subagent-failed", why = advised(error)))
+    ToolOutput::error(format!("Subagent failed: {}", advised(error)))
 }
 
-async fn run(session: &Session, input: &ToolInput<'_>, call: InvestigateCall) -> ToolOutput {
-    let is_again = is_again(session, input);
+async fn run(delegation: &Delegation, call: DelegationCall<'_>, task: InvestigateCall) -> ToolOutput {
+    let (session, is_again) = (delegation.session(), is_again(delegation, call));
     if !is_again && !session.investigations.begin() {
         return used_up();
     }
-    match delegate(session, input, request(call)).await {
+    match delegate(delegation, call, request(task)).await {
         Ok(delegated) => {
-            let kept = keep(session, input, &delegated).await;
+            let kept = keep(session, call, &delegated).await;
             let answer = answer(&delegated);
             ToolOutput { text: format!("{}{}", answer.text, kept.unwrap_or_default()), ..answer }
         }
@@ -168,9 +194,10 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: InvestigateCall) ->
 }
 
 /// Stores the findings in shared context, where the session has one, and returns a note about them.
-async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &DelegatedTask) -> Option<String> {
-    let may = session.grant.offers("shared_context", ToolEffect::Idempotent);
-    let outcome = delegated.completed().filter(|_| may && session.facades.has(Facade::SharedContext))?;
+async fn keep(session: &Session, call: DelegationCall<'_>, delegated: &DelegatedTask) -> Option<String> {
+    let may = session.policy.grant.offers("shared_context", ToolEffect::Idempotent);
+    let outcome =
+        delegated.completed().filter(|_| may && session.policy.facades.has(Facade::SharedContext))?;
     let sections = outcome.sections();
     let found = sections.summary.filter(|text| !text.trim().is_empty()).unwrap_or(sections.findings);
     let id = &delegated.task.id;
@@ -184,12 +211,12 @@ async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &DelegatedTas
         expires_at_ms: None,
         audience: AudienceChange::default(),
     };
-    let (participant, request) = (session.participant(id), format!("{}/findings", input.idempotency_key));
+    let (participant, request) = (session.participant(id), format!("{}/findings", call.key));
     let caller =
         ContextCaller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
-    Some(match change(&*session.store, caller, ContextChange::Write(write)).await {
-        Ok(_) => format!("\n\n{}", fixed!("findings-kept", key)),
-        Err(e) => format!("\n\n{}", fixed!("findings-not-kept", why = e.message())),
+    Some(match change(&*session.stores.store, caller, ContextChange::Write(write)).await {
+        Ok(_) => format!("\n\n[kept in shared context as `{key}`]"),
+        Err(e) => format!("\n\n[not kept in shared context: {}]", e.message().english()),
     })
 }
 
@@ -220,17 +247,17 @@ fn answer(delegated: &DelegatedTask) -> ToolOutput {
     let (why, outcome) = match (delegated.outcome().map(|outcome| outcome.stop), outcome) {
         // It has reported what it found within its limit, which is what was asked for.
         (Some(StopReason::ToolCallsExhausted), Some(outcome)) => {
-            let stopped = fixed!("tool-calls-limit-reached");
+            let stopped = "the limit of tool calls was reached; what follows may be incomplete".to_owned();
             return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(&stopped))));
         }
         (Some(StopReason::DeadlinePassed), outcome) => {
             let seconds = delegated.seconds();
-            (fixed!("subagent-timed-out", seconds), outcome)
+            (format!("Subagent timed out after {seconds}s. Break into smaller tasks."), outcome)
         }
-        (_, outcome) => (fixed!("subagent-failed", why = delegated.failure()), outcome),
+        (_, outcome) => (format!("Subagent failed: {}", delegated.failure()), outcome),
     };
-    let partial = outcome
-        .map(|outcome| format!("\n\n{}\n{}", fixed!("partial-findings"), delegated.bounded(&outcome.text)));
+    let partial =
+        outcome.map(|outcome| format!("\n\nPartial findings:\n{}", delegated.bounded(&outcome.text)));
     ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
 }
 
@@ -245,11 +272,11 @@ impl InvestigationFindings<'_> {
         let part = |tag: &str, text: &str| format!("<{tag}>\n{text}\n</{tag}>");
         let AnswerSections { findings, summary, answer } = &self.sections;
         let mut parts = Vec::new();
-        parts.extend(self.stopped.map(|why| fixed!("stopped-early", why)));
+        parts.extend(self.stopped.map(|why| format!("Stopped early: {why}.")));
         parts.push(part("findings", findings));
         parts.extend(summary.as_ref().map(|summary| part("summary", summary)));
         parts.extend(answer.as_ref().map(|answer| part("answer", answer)));
-        parts.push(fixed!("tool-calls-made", tool_calls = self.tool_calls));
+        parts.push(format!("Tool calls made: {}", self.tool_calls));
         parts.join("\n\n")
     }
 }

@@ -3,23 +3,24 @@
 
 mod parameters;
 
+use std::sync::Arc;
+
 use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, SpawnTerms};
-use posse_core::event::Event;
 use posse_core::grant::{AccessLevel, Rights};
 use posse_core::id::TaskId;
 use posse_core::task::{GENERAL, TaskBounds, TaskRequest, agent_named};
 use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use serde_json::{Map, Value, json};
 
 use super::alias::alias;
 use super::{TURNS, check_room};
 use crate::context::now_ms;
-use crate::ports::{CallProposal, ToolInput, ToolOutput};
+use crate::delegation::SpawnReceipt;
+use crate::ports::{CallProposal, ToolContext, ToolInput, ToolOutput};
 use crate::session::Session;
-use crate::session::task::{LiveTask, TaskStage};
 pub use parameters::LaunchParameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
@@ -33,30 +34,36 @@ pub fn is_meant(arguments: &Map<String, Value>) -> bool {
     !has("action") && (has("description") || has("prompt") || has("_text"))
 }
 
-/// Launches a task in the background.
-pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<String, Value>) -> ToolOutput {
+/// Launches a task of `parent` in the background.
+pub async fn launch(
+    session: &Arc<Session>,
+    parent: &TaskId,
+    arguments: &Map<String, Value>,
+    key: &str,
+    context: Option<&ToolContext>,
+) -> ToolOutput {
     let parameters = match LaunchParameters::parse(arguments) {
         Ok(parameters) => parameters,
         Err(why) => {
-            session.tell_watchers(&input.context.task, &why);
+            note(context, &why);
             return ToolOutput::mistake(why.english());
         }
     };
     let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
-    let key = Some(input.idempotency_key.to_owned());
-    let request = TaskRequest { key, pushed: true, ..request(agent, &parameters) };
-    let spawned = session.spawn(&input.context.task, request).await;
-    session.tell_watchers(&input.context.task, &watched(spawned.as_ref().err()));
+    let request = TaskRequest { key: Some(key.to_owned()), pushed: true, ..request(agent, &parameters) };
+    let spawned = async { session.delegation(parent)?.spawn(request).await };
+    let spawned = spawned.await;
+    note(context, &watched(spawned.as_ref().err()));
     match spawned {
-        Ok(task) => ToolOutput::text(launched(&task, &parameters)),
+        Ok(receipt) => ToolOutput::text(launched(&receipt, &parameters)),
         Err(e) => ToolOutput::error(refusal(&e)),
     }
 }
 
-impl Session {
-    /// Notes for people who watch a task, in their language. No model reads them.
-    fn tell_watchers(&self, task: &TaskId, text: &LocalizedText) {
-        self.observers.event(task, &Event::Noted { note: text.to_string() });
+/// Notes for people who watch the task, in their language. No model reads it, and a host has its answer.
+fn note(context: Option<&ToolContext>, text: &LocalizedText) {
+    if let Some(context) = context {
+        context.note(text.to_string());
     }
 }
 
@@ -133,34 +140,45 @@ fn request(agent: String, parameters: &LaunchParameters) -> TaskRequest {
     parameters.options.clone().apply(launch)
 }
 
-fn launched(task: &LiveTask, parameters: &LaunchParameters) -> String {
-    let id = task.id.short();
+fn launched(receipt: &SpawnReceipt, parameters: &LaunchParameters) -> String {
+    let id = receipt.id.short();
     let priority = word(parameters.priority);
-    let mut text = fixed!(
-        "launched",
-        id,
-        alias = alias(&task.id, now_ms()),
-        description = parameters.description,
-        priority,
-        writes = if parameters.write_paths.is_some() { "yes" } else { "no" },
-        seconds = parameters.wall_ms as f64 / 1000.0,
-        waits = if task.progress().stage == TaskStage::Waiting { "yes" } else { "no" },
+    let alias = alias(&receipt.id, now_ms());
+    let description = &parameters.description;
+    let writes = if parameters.write_paths.is_some() { "Yes" } else { "No" };
+    let seconds = parameters.wall_ms as f64 / 1000.0;
+    let state = match receipt.queued {
+        true => "The task is queued: it starts when there is a place and all that it waits for is done.",
+        false => "The task is now running in parallel.",
+    };
+    let mut text = format!(
+        "Successfully launched subagent\n\n\
+         Successfully launched parallel task:\n\
+         - Task ID: {id} (also {alias})\n\
+         - Description: {description}\n\
+         - Priority: {priority}\n\
+         - Write Permissions: {writes}\n\
+         - Max Execution Time: {seconds}s\n\n\
+         {state} You can continue with other work.\n\
+         Collect its result later: {{\"action\":\"collect\",\"task_id\":\"{id}\"}}"
     );
-    for warning in &task.start.notes {
-        text.push_str(&format!("\n{}", fixed!("launch-warning", warning)));
+    for warning in &receipt.notes {
+        text.push_str(&format!("\nWarning: {warning}"));
     }
     text
 }
 
 fn refusal(error: &Error) -> String {
     if error.code() == ErrorCode::MaxTasksExceeded {
-        return fixed!("launch-limit");
+        return "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.".to_owned();
     }
     if error.code() == ErrorCode::LeaseConflict {
         return error.message().english().to_owned();
     }
     match error.advice() {
-        Some(hint) => fixed!("launch-failed-hint", message = error.message(), hint),
-        None => fixed!("launch-failed", message = error.message()),
+        Some(hint) => {
+            format!("Failed to create parallel task: {} ({})", error.message().english(), hint.english())
+        }
+        None => format!("Failed to create parallel task: {}", error.message().english()),
     }
 }

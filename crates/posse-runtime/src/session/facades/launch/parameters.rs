@@ -3,10 +3,10 @@
 use posse_core::arguments::ArgumentReader;
 use posse_core::board::Priority;
 use posse_core::text::{nearest, prefix};
-use posse_messages::{LocalizedText, fixed, localized};
+use posse_messages::{LocalizedText, localized};
 use serde_json::{Map, Value};
 
-use crate::session::subagent::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
+use crate::delegation::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
 
 const WALL_MS_MIN: f64 = 1_000.0;
 /// Longest time of a launch.
@@ -21,7 +21,7 @@ const LAUNCH: &[&str] = &[
     "priority",
     "outputSchema",
 ];
-/// Who gets the task. Rules look at these, so they stand beside `_text` and never inside of it.
+/// Parameters that choose the agent. Rules match on them, so they stand beside `_text`, never inside of it.
 const AGENT: [&str; 2] = ["agent", "type"];
 /// Names for the same thing: those of a launch and those of a spawn.
 const SYNONYMS: [(&str, &str); 3] = [
@@ -62,7 +62,7 @@ impl LaunchParameters {
             SpawnOptions::default()
         });
         if !errors.is_empty() {
-            return Err(fixed!("parameters-invalid", errors = errors.join(", ")).into());
+            return Err(format!("Invalid parameters: {}", errors.join(", ")).into());
         }
         Ok(Self::of(&raw, options))
     }
@@ -126,11 +126,11 @@ fn joined<'a>(
     beside: impl Iterator<Item = (&'a String, &'a Value)>,
 ) -> Result<Map<String, Value>, LocalizedText> {
     if let Some(name) = AGENT.iter().find(|name| body.contains_key(**name)) {
-        return Err(fixed!("parameter-inside-text", name).into());
+        return Err(format!("'{name}' stands beside `_text`, not inside of it").into());
     }
     for (name, value) in beside.filter(|(_, value)| !value.is_null()) {
         if body.insert(name.clone(), value.clone()).is_some() {
-            return Err(fixed!("parameter-twice", name).into());
+            return Err(format!("'{name}' is given twice").into());
         }
     }
     Ok(body)
@@ -148,7 +148,7 @@ fn from_json(body: &str) -> Result<Map<String, Value>, LocalizedText> {
     let raw: Map<String, Value> = serde_json::from_str(body).map_err(|e| wrong(e.to_string()))?;
     match missing(&raw) {
         None => Ok(raw),
-        Some(_) => Err(wrong(fixed!("parameters-missing-json"))),
+        Some(_) => Err(wrong("Missing required parameters in JSON".to_owned())),
     }
 }
 
@@ -181,10 +181,12 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
         let end = if name == "prompt" { inner.rfind(&close) } else { inner.find(&close) };
         // Half a value is another value.
         let Some(end) = end else {
-            return Err(fixed!("parameter-not-closed", name).into());
+            return Err(
+                format!("Missing value for required parameter '{name}': <{name}> is not closed.").into()
+            );
         };
         if raw.insert(name.to_owned(), Value::String(inner[..end].trim().to_owned())).is_some() {
-            return Err(fixed!("parameter-twice", name).into());
+            return Err(format!("'{name}' is given twice").into());
         }
         rest = &inner[end + close.len()..];
     }
@@ -201,9 +203,12 @@ fn outside(text: &str, raw: &Map<String, Value>) -> Result<(), LocalizedText> {
     }
     let name = text.trim_start_matches(['<', '/']).split(['<', '>']).next().unwrap_or_default();
     let names = LAUNCH.iter().chain(SPAWN_OPTIONS).copied();
-    let near = nearest(name, names).filter(|_| is_tag).map(|name| fixed!("field-near", name));
+    let near = nearest(name, names).filter(|_| is_tag).map(|name| format!("did you mean `{name}`?"));
     let shown = prefix(text, 40).escape_debug();
-    Err(fixed!("text-outside-tags", shown, near = near.unwrap_or_default()).trim_end().to_owned().into())
+    Err(format!("text outside of the tags: \"{shown}\". {}", near.unwrap_or_default())
+        .trim_end()
+        .to_owned()
+        .into())
 }
 
 fn next_tag(text: &str) -> Option<(usize, &'static str)> {
@@ -299,48 +304,54 @@ fn complaints(raw: &Map<String, Value>) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tell = |error: String| errors.push(error);
     match raw.get("description").and_then(Value::as_str) {
-        None => tell(fixed!("description-not-text")),
-        Some(text) if text.trim().chars().count() < 3 => tell(fixed!("description-too-short")),
-        Some(text) if text.split_whitespace().count() > 10 => tell(fixed!("description-too-long")),
+        None => tell("Description is required and must be a string".to_owned()),
+        Some(text) if text.trim().chars().count() < 3 => {
+            tell("Description must be at least 3 characters".to_owned())
+        }
+        Some(text) if text.split_whitespace().count() > 10 => {
+            tell("Description should be 3-5 words".to_owned())
+        }
         Some(_) => {}
     }
     match raw.get("prompt").and_then(Value::as_str) {
-        None => tell(fixed!("prompt-not-text")),
-        Some(text) if text.trim().chars().count() < 10 => tell(fixed!("prompt-too-short")),
+        None => tell("Prompt is required and must be a string".to_owned()),
+        Some(text) if text.trim().chars().count() < 10 => {
+            tell("Prompt must be at least 10 characters".to_owned())
+        }
         Some(_) => {}
     }
     let given = |name: &str| raw.get(name).filter(|value| !value.is_null());
     let writes = given("writePermissions");
     if writes.is_some_and(|value| !value.is_boolean()) {
-        tell(fixed!("write-permissions-not-boolean"));
+        tell("writePermissions must be a boolean".to_owned());
     }
     let paths = given("allowedWritePaths");
     match paths.map(Value::as_array) {
-        Some(None) => tell(fixed!("write-paths-not-list")),
+        Some(None) => tell("allowedWritePaths must be an array".to_owned()),
         Some(Some(paths)) => {
             let wrong = paths.iter().enumerate().filter(|(_, path)| !path.is_string());
-            wrong.for_each(|(index, _)| tell(fixed!("write-path-not-text", index)));
+            wrong.for_each(|(index, _)| tell(format!("allowedWritePaths[{index}] must be a string")));
         }
         None => {}
     }
     let nowhere = paths.is_none_or(|paths| paths.as_array().is_some_and(Vec::is_empty));
     if writes == Some(&Value::Bool(true)) && nowhere && given("write_paths").is_none() {
-        tell(fixed!("write-paths-missing"));
+        tell("writePermissions requires allowedWritePaths to be specified".to_owned());
     }
     match given("maxExecutionTime").map(Value::as_f64) {
-        Some(None) => tell(fixed!("execution-time-not-number")),
+        Some(None) => tell("maxExecutionTime must be a number".to_owned()),
         Some(Some(ms)) if !(WALL_MS_MIN..=WALL_MS_MAX).contains(&ms) => {
-            tell(fixed!("execution-time-out-of-range"));
+            tell("maxExecutionTime must be between 1000-300000 ms (1-300 seconds)".to_owned());
         }
         Some(Some(_)) | None => {}
     }
     let priority = given("priority");
     if priority.is_some_and(|priority| !["low", "normal", "high"].iter().any(|known| priority == known)) {
-        tell(fixed!("priority-unknown"));
+        tell("priority must be 'low', 'normal', or 'high'".to_owned());
     }
     for (one, other) in SYNONYMS {
         if given(one).is_some() && given(other).is_some() {
-            tell(fixed!("parameters-synonyms", one, other));
+            tell(format!("{one} and {other} mean the same; give one of them"));
         }
     }
     errors

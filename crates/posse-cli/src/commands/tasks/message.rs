@@ -1,0 +1,83 @@
+//! `posse tasks send` and `posse tasks answer`: a message to a task, or the answer to its question, whichever process
+//! drives it.
+
+use std::process::ExitCode;
+
+use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{localized, say};
+use posse_runtime::context::now_ms;
+use posse_runtime::liveness as owner;
+use posse_runtime::ports::{
+    MessageReceipt, MessageStore, ParentQuestion, QuestionAnswer, QuestionState, SteeringMessage, TaskRow,
+};
+use serde_json::{Value, json};
+
+use super::{find, status};
+use crate::args::GlobalArgs;
+use crate::setup;
+use crate::terminal;
+
+pub async fn send(global: &GlobalArgs, wanted: &str, text: String) -> Result<ExitCode> {
+    let store = setup::store(global)?;
+    let row = find(&*store, wanted).await?;
+    if text.trim().is_empty() {
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("message-empty")));
+    }
+    let message = SteeringMessage { task: row.id.clone(), key: key(), text, sent_ms: now_ms() };
+    let receipt = store.send_message(message).await?;
+    let id = &row.id;
+    let note = match receipt {
+        MessageReceipt::Queued if status(&row) == "interrupted" => say!("nobody-drives", id),
+        MessageReceipt::Queued | MessageReceipt::Delivered { .. } => say!("message-queued"),
+        MessageReceipt::Missed => say!("message-missed"),
+        MessageReceipt::Full => {
+            return Err(Error::new(ErrorCode::InvalidRequest, localized!("messages-unread", id))
+                .hint(localized!("messages-unread-hint")));
+        }
+    };
+    tell(global, &row, json!({ "receipt": receipt.wire(), "note": note }), receipt.wire(), &note);
+    Ok(if receipt == MessageReceipt::Missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Answers the open question of a task; without an answer, shows the question.
+pub async fn answer(global: &GlobalArgs, wanted: &str, text: Option<String>) -> Result<ExitCode> {
+    let store = setup::store(global)?;
+    let row = find(&*store, wanted).await?;
+    let nothing = || Error::new(ErrorCode::InvalidRequest, say!("question-none", task = row.id));
+    let Some(text) = text else {
+        let asked = store.question(&row.id).await?.filter(|_| row.state.is_running());
+        let open = asked.filter(|asked| asked.state == QuestionState::Open).ok_or_else(nothing)?;
+        show(global, &row, &open.question);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let given = QuestionAnswer { task: row.id.clone(), key: key(), text };
+    let asked = store.answer_question(given).await?.ok_or_else(nothing)?;
+    let fields = json!({ "answered": true, "question": asked.question.text });
+    tell(global, &row, fields, "answered", &asked.question.text);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Each process says one thing.
+fn key() -> String {
+    format!("cli/{}", owner::owner())
+}
+
+fn show(global: &GlobalArgs, row: &TaskRow, question: &ParentQuestion) {
+    if global.json {
+        let ParentQuestion { id, text, options } = question;
+        let fields = json!({ "task_id": row.id.as_str(), "id": id, "question": text, "options": options });
+        return terminal::out(&fields.to_string());
+    }
+    terminal::out_foreign(&question.text);
+    for option in &question.options {
+        terminal::out_foreign(&format!("- {option}"));
+    }
+}
+
+fn tell(global: &GlobalArgs, row: &TaskRow, mut fields: Value, state: &str, note: &str) {
+    if global.json {
+        fields["task_id"] = json!(row.id.as_str());
+        return terminal::out(&fields.to_string());
+    }
+    terminal::out_foreign(&format!("{} · {state} · {note}", row.id));
+}

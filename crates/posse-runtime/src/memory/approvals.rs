@@ -1,0 +1,106 @@
+//! Calls that wait for a yes, in memory.
+
+use crate::ports::{ApprovalQuery, ApprovalStore, BoxFuture, unknown_approval};
+use posse_core::Result;
+use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
+use posse_core::id::TaskId;
+
+use super::{MemoryState, MemoryStore, MemoryWrite, WriteAnswer, now_ms};
+
+impl MemoryState {
+    pub fn park(&mut self, request: &ApprovalRequest) -> Result<ParkedCall> {
+        let call = |parked: &&mut ParkedCall| {
+            parked.request.task == request.task && parked.request.key == request.key
+        };
+        if let Some(held) = self.approvals.iter_mut().find(call) {
+            *held = held.park_again(request.clone())?;
+            return Ok(held.clone());
+        }
+        let parked = ParkedCall::new(format!("a{}", self.approvals.len() + 1), request.clone());
+        self.approvals.push(parked.clone());
+        Ok(parked)
+    }
+
+    pub fn answer(&mut self, id: &str, hash: &str, answer: &ApprovalAnswer) -> Result<ParkedCall> {
+        let at = self.approvals.iter().position(|parked| parked.id == id);
+        let at = at.ok_or_else(|| unknown_approval(id))?;
+        let held = &self.approvals[at];
+        if held.is_open() && !self.is_running(&held.request.task) {
+            return Err(closed_with_task(id));
+        }
+        self.approvals[at] = held.answer(hash, answer.clone())?;
+        Ok(self.approvals[at].clone())
+    }
+
+    pub fn close(&mut self, task: &TaskId, why: &str) {
+        for held in self.approvals.iter_mut().filter(|parked| parked.request.task == *task) {
+            *held = held.close(why);
+        }
+    }
+
+    fn is_running(&self, task: &TaskId) -> bool {
+        self.number(task).is_ok_and(|number| self.tasks[number].row.state.is_running())
+    }
+
+    fn fitting(&self, query: &ApprovalQuery) -> Vec<ParkedCall> {
+        let fits = |parked: &&ParkedCall| match query {
+            ApprovalQuery::Newest(_) => true,
+            ApprovalQuery::Open => parked.is_open() && self.is_running(&parked.request.task),
+            ApprovalQuery::Standing(session) => {
+                parked.is_standing() && parked.request.task.session() == session
+            }
+            ApprovalQuery::Call(task, key) => parked.request.task == *task && parked.request.key == *key,
+        };
+        let mut found: Vec<ParkedCall> = self.approvals.iter().filter(fits).cloned().collect();
+        if let ApprovalQuery::Newest(limit) = query {
+            found.drain(..found.len().saturating_sub(*limit as usize));
+        }
+        found
+    }
+}
+
+impl MemoryStore {
+    fn approve(&self, write: MemoryWrite) -> Result<ParkedCall> {
+        match self.lock().apply(now_ms(), write)? {
+            WriteAnswer::Approval(parked) => Ok(*parked),
+            _ => unreachable!("it writes an approval"),
+        }
+    }
+}
+
+impl ApprovalStore for MemoryStore {
+    fn park(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>> {
+        let answer = self.approve(MemoryWrite::Park(request));
+        Box::pin(async { answer })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        hash: &'a str,
+        answer: ApprovalAnswer,
+    ) -> BoxFuture<'a, Result<ParkedCall>> {
+        let answer = self.approve(MemoryWrite::Answer(id.to_owned(), hash.to_owned(), answer));
+        Box::pin(async { answer })
+    }
+
+    fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
+        let mut state = self.lock();
+        let open = state.approvals.iter().any(|parked| parked.request.task == *task && parked.is_open());
+        let answer = match open {
+            true => state.apply(now_ms(), MemoryWrite::Close(task.clone(), why.to_owned())).map(drop),
+            false => Ok(()),
+        };
+        Box::pin(async { answer })
+    }
+
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>> {
+        let found = self.lock().approvals.iter().find(|parked| parked.id == id).cloned();
+        Box::pin(async move { found.ok_or_else(|| unknown_approval(id)) })
+    }
+
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>> {
+        let found = self.lock().fitting(&query);
+        Box::pin(async { Ok(found) })
+    }
+}

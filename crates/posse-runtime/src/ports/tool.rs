@@ -1,0 +1,199 @@
+//! Tools, and the ports that a tool call meets: approver, verifier and worktrees.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::Result;
+use posse_core::edits::FileChange;
+use posse_core::event::Event;
+use posse_core::grant::Grant;
+use posse_core::id::{CallKey, TaskId};
+use posse_core::tool::ToolSpec;
+use posse_core::verify::VerifyEvidence;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::BoxFuture;
+use crate::driver::NestedRuns;
+use crate::leases::LeaseGuard;
+
+/// A tool. Its failure is a result the model can act on, never a Rust error.
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// Returns the description for a task with this grant. It names no tool that the task lacks.
+    fn spec_for(&self, _grant: &Grant) -> ToolSpec {
+        self.spec().clone()
+    }
+
+    /// Tells whether the tool checks its own arguments and reports errors better than a schema would. `arguments`
+    /// is then any JSON object.
+    fn checks_arguments(&self) -> bool {
+        false
+    }
+
+    /// True for tools whose calls hand a task to an agent and wait for it. Neighboring calls of such tools run side by side, each with
+    /// its own intent and its own key.
+    fn delegates(&self) -> bool {
+        false
+    }
+
+    /// Returns a preview of the call for the person who decides on it. An error answers a call that would fail
+    /// anyway, without asking.
+    fn propose(&self, _input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
+        Ok(CallProposal::default())
+    }
+
+    /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// A tool's presentation of a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallProposal {
+    /// The most important about it, an object.
+    pub shown: Option<Value>,
+    /// Refusal text for the model, instead of the default.
+    pub refusal: Option<&'static str>,
+}
+
+/// Input of a tool call.
+pub struct ToolInput<'a> {
+    pub key: CallKey,
+    /// JSON text of an object that satisfies the tool's schema.
+    pub arguments: &'a str,
+    /// The same for every attempt at this call, in any process.
+    pub idempotency_key: &'a str,
+    pub context: &'a ToolContext,
+}
+
+/// Context of a tool call.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub task: TaskId,
+    /// The task's grant, for decisions that can only be made while the call runs.
+    pub grant: Arc<Grant>,
+    pub cancel: CancellationToken,
+    /// Rest of the run's wall time.
+    pub time_left: Duration,
+    /// Bytes of output that make sense to return.
+    pub output_bytes_max: usize,
+    /// Context for running a nested agent; `None` outside of a run.
+    pub nesting: Option<Arc<NestedRuns>>,
+    /// Asked right before a file is put in place; without one, nobody else can be meant.
+    pub fence: Option<Arc<LeaseGuard>>,
+}
+
+impl ToolContext {
+    /// Journals a remark on the task and tells its watchers. Outside of a run nobody hears it.
+    pub fn note(&self, note: String) {
+        if let Some(nesting) = &self.nesting {
+            nesting.journal.observe(Event::Noted { note });
+        }
+    }
+}
+
+/// Output of a tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOutput {
+    pub text: String,
+    pub is_error: bool,
+    pub changed: Vec<FileChange>,
+    /// The call was ended before it was done (cancel, timeout, crash): what it had begun may or may not have happened.
+    pub cut_off: bool,
+    /// The arguments were wrong and nothing was run. A model that makes nothing but mistakes is stopped.
+    pub mistake: bool,
+    /// A poll that was answered "not yet": repeating it is no circle.
+    pub pending: bool,
+}
+
+impl ToolOutput {
+    /// Creates a successful output.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Creates an error.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    /// Creates an error caused by the model, such as wrong arguments.
+    pub fn mistake(text: impl Into<String>) -> Self {
+        Self { mistake: true, ..Self::error(text) }
+    }
+
+    /// Creates an error of a call whose effect is in doubt.
+    pub fn cut_off(text: impl Into<String>) -> Self {
+        Self { cut_off: true, ..Self::error(text) }
+    }
+}
+
+/// Is asked before a call that has an effect is made, and about calls that a rule wants to be asked about. With one, nothing is
+/// parked in the store.
+pub trait Approver: Send + Sync {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision>;
+}
+
+/// A call that would be made. Its arguments satisfy the tool's schema.
+#[derive(Debug, Clone, Copy)]
+pub struct ProposedCall<'a> {
+    pub task: &'a TaskId,
+    pub tool: &'a str,
+    pub arguments: &'a str,
+    /// The tool's own presentation.
+    pub shown: Option<&'a Value>,
+    /// Why a person should be asked, if a rule says so.
+    pub why: Option<&'a str>,
+}
+
+/// Decision of a program's approver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalDecision {
+    Granted,
+    /// Why, in words that help the model to do something else.
+    Denied(String),
+}
+
+/// Says yes to everything, for an agent that works on its own. Nobody sees its calls before they are made.
+pub struct AutoApprove;
+
+impl Approver for AutoApprove {
+    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(std::future::ready(ApprovalDecision::Granted))
+    }
+}
+
+/// Runs the commands that check a result, for tasks whose definition or whose asker wants that. A command has the
+/// rights of whoever runs Posse, so whoever passes one on has asked `posse_core::verify::permit`.
+pub trait Verifier: Send + Sync {
+    /// Runs a command in the task's workspace to its end or until `context.cancel` fires. It may be run again after a
+    /// crash.
+    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, VerifyEvidence>;
+}
+
+/// Ends the processes that drivers of a task before this epoch left behind, and returns how many there were. Called right after
+/// the claim that gave `epoch`. Blocks for up to two seconds.
+pub type LeftoverSweep = fn(task: &TaskId, epoch: u64) -> u32;
+
+/// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
+pub trait WorktreeSource: Send + Sync {
+    /// Makes the copy of the workspace as it is now. Of a task that has one already, that one.
+    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<TaskWorktree>>;
+
+    /// Writes down what is different in there now, so that it survives the process, and names the files. Before the task
+    /// has ended.
+    fn keep<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<String>>>;
+
+    /// Removes it, for a task that was not created or changed nothing.
+    fn discard<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
+}
+
+/// A copy of a workspace, and what works in it.
+#[derive(Clone)]
+pub struct TaskWorktree {
+    pub workspace: String,
+    /// Directory-bound tools of the session, bound to this worktree.
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub verifier: Option<Arc<dyn Verifier>>,
+}

@@ -1,0 +1,90 @@
+//! Composition of a session: one value for each question that its owner has to answer.
+
+use std::sync::Arc;
+
+use posse_core::Result;
+use posse_core::board::BoardLimits;
+use posse_core::budget::BudgetCaps;
+use posse_core::grant::Grant;
+use posse_core::lease::SILENCE_MS_MAX;
+
+use super::facades::SessionFacades;
+use super::{RULES, Session};
+use crate::driver::StopTokens;
+use crate::observe::Observers;
+use crate::ports::{AgentLookup, ModelResolver, Store, TaskRow, Verifier, WorktreeSource};
+use crate::toolbox::Toolbox;
+
+/// Everything a session is built from, in four groups.
+pub struct SessionBuilder {
+    pub id: String,
+    pub stores: SessionStores,
+    pub policy: SessionPolicy,
+    pub place: SessionPlace,
+    pub watchers: SessionWatchers,
+}
+
+/// Sources of a session: its store, its models and its agents, and the name under which it drives tasks.
+pub struct SessionStores {
+    /// Name of this process in the store, so that others can tell whether it still lives.
+    pub owner: String,
+    /// Tells whether the process that drives a running task is alive.
+    pub lives: fn(&TaskRow) -> bool,
+    pub store: Arc<dyn Store>,
+    pub models: Arc<dyn ModelResolver>,
+    pub agents: Arc<dyn AgentLookup>,
+}
+
+/// Rights and limits of a session.
+pub struct SessionPolicy {
+    /// The operator's grant to this session.
+    pub grant: Grant,
+    pub caps: BudgetCaps,
+    /// Limits on the tasks of each parent.
+    pub rules: BoardLimits,
+    /// Tools with which its tasks delegate.
+    pub facades: SessionFacades,
+    /// A holder of write leases that was silent for longer than this may lose them.
+    pub lease_ms: u64,
+}
+
+impl SessionPolicy {
+    /// Creates a policy with this grant, without a budget and with the default limits.
+    pub fn new(grant: Grant) -> Self {
+        let (caps, facades) = (BudgetCaps::default(), SessionFacades::default());
+        Self { grant, caps, rules: RULES, facades, lease_ms: SILENCE_MS_MAX }
+    }
+}
+
+/// Workspace of a session, and the tools that work in it.
+pub struct SessionPlace {
+    pub workspace: String,
+    pub tools: Toolbox,
+    /// Runs the commands that check results. Without one, a task that has to be verified fails.
+    pub verifier: Option<Arc<dyn Verifier>>,
+    /// Gives tasks a worktree of their own. Without one, no task is isolated.
+    pub worktrees: Option<Arc<dyn WorktreeSource>>,
+    /// Origin of the workspace, if that is the worktree of the session's own task.
+    pub apart_from: Option<String>,
+}
+
+impl SessionPlace {
+    /// Creates a place that neither verifies results nor isolates tasks.
+    pub fn new(workspace: impl Into<String>, tools: Toolbox) -> Self {
+        Self { workspace: workspace.into(), tools, verifier: None, worktrees: None, apart_from: None }
+    }
+}
+
+/// Observers of a session, and the tokens that stop it.
+#[derive(Default)]
+pub struct SessionWatchers {
+    pub observers: Observers,
+    pub stop: StopTokens,
+}
+
+impl SessionBuilder {
+    /// Creates the session; fails if two of its tools share a name.
+    pub fn build(self) -> Result<Arc<Session>> {
+        Session::new(self)
+    }
+}

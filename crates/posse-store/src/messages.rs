@@ -1,0 +1,195 @@
+//! Messages and questions of tasks as rows.
+
+use std::path::Path;
+
+use posse_core::id::TaskId;
+use posse_core::{Error, Result};
+use posse_runtime::ports::{
+    MessageReceipt, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState, SteeringMessage,
+    TaskQuestion, UNREAD_MAX,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::json;
+
+use crate::commit::JobResult;
+use crate::fault::{self, StoreFault};
+use crate::reader::unsigned;
+use crate::signed;
+
+/// An operation on messages and questions.
+pub(crate) enum MessageAct {
+    Send(SteeringMessage),
+    Ask(NewQuestion),
+    Answer(QuestionAnswer),
+    Close { task: TaskId, id: u32 },
+}
+
+/// Marks a message as read in the turn that its task is about to ask for.
+pub(crate) const DELIVER: &str = "UPDATE messages SET turn = 1 + (
+         SELECT turns + (SELECT count(model) FROM journal
+                         WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
+         FROM tasks WHERE number = ?1)
+     WHERE task = ?1 AND key = ?2 AND turn IS NULL";
+
+/// Marks the queued messages of a task that has ended as missed.
+pub(crate) const MISS: &str = "UPDATE messages SET turn = 0 WHERE task = ?1 AND turn IS NULL";
+
+/// Tells whether any message is queued.
+pub(crate) const ANY: &str = "SELECT EXISTS (SELECT 1 FROM messages WHERE turn IS NULL)";
+
+/// Performs the operation.
+pub(crate) fn write(
+    connection: &Connection,
+    act: &MessageAct,
+) -> rusqlite::Result<Result<JobResult, StoreFault>> {
+    let task = match act {
+        MessageAct::Send(SteeringMessage { task, .. })
+        | MessageAct::Ask(NewQuestion { task, .. })
+        | MessageAct::Answer(QuestionAnswer { task, .. })
+        | MessageAct::Close { task, .. } => task,
+    };
+    let found: Option<(i64, bool)> = connection
+        .prepare_cached("SELECT number, status = 'running' FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((number, is_running)) = found else { return Ok(Err(fault::task_not_found(task))) };
+    Ok(Ok(match act {
+        MessageAct::Send(message) => JobResult::Receipt(send(connection, number, is_running, message)?),
+        MessageAct::Ask(question) => JobResult::Question(ask(connection, number, question)?),
+        MessageAct::Answer(given) => JobResult::Answered(answer(connection, number, is_running, given)?),
+        MessageAct::Close { id, .. } => JobResult::Question(close(connection, number, *id)?),
+    }))
+}
+
+fn send(
+    connection: &Connection,
+    task: i64,
+    is_running: bool,
+    message: &SteeringMessage,
+) -> rusqlite::Result<MessageReceipt> {
+    let known: Option<Option<u32>> = connection
+        .prepare_cached("SELECT turn FROM messages WHERE task = ?1 AND key = ?2")?
+        .query_row(params![task, message.key], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(None) => return Ok(MessageReceipt::Queued),
+        Some(Some(0)) => return Ok(MessageReceipt::Missed),
+        Some(Some(turn)) => return Ok(MessageReceipt::Delivered { turn }),
+        None if !is_running => return Ok(MessageReceipt::Missed),
+        None => {}
+    }
+    let unread: u64 = connection
+        .prepare_cached("SELECT count(*) FROM messages WHERE task = ?1 AND turn IS NULL")?
+        .query_row([task], |row| unsigned(row, 0))?;
+    if unread >= UNREAD_MAX as u64 {
+        return Ok(MessageReceipt::Full);
+    }
+    connection
+        .prepare_cached("INSERT INTO messages (task, key, text, sent_ms) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![task, message.key, message.text, signed(message.sent_ms)])?;
+    Ok(MessageReceipt::Queued)
+}
+
+/// Columns of a question.
+const QUESTION: &str = "SELECT place, text, options, is_open, answer FROM questions";
+
+fn question_row(row: &Row<'_>) -> rusqlite::Result<TaskQuestion> {
+    let options: String = row.get(2)?;
+    let question = ParentQuestion {
+        id: row.get(0)?,
+        text: row.get(1)?,
+        options: serde_json::from_str(&options).unwrap_or_default(),
+    };
+    let state = match (row.get::<_, Option<String>>(4)?, row.get(3)?) {
+        (Some(answer), _) => QuestionState::Answered(answer),
+        (None, true) => QuestionState::Open,
+        (None, false) => QuestionState::Closed,
+    };
+    Ok(TaskQuestion { question, state })
+}
+
+fn ask(connection: &Connection, task: i64, new: &NewQuestion) -> rusqlite::Result<TaskQuestion> {
+    connection
+        .prepare_cached(
+            "INSERT INTO questions (task, key, place, text, options, asked_ms, is_open)
+             VALUES (?1, ?2, 1 + (SELECT count(*) FROM questions WHERE task = ?1), ?3, ?4, ?5, 1)
+             ON CONFLICT (task, key) DO UPDATE SET is_open = answer IS NULL",
+        )?
+        .execute(params![task, new.key, new.text, json!(new.options).to_string(), signed(new.asked_ms)])?;
+    connection
+        .prepare_cached(&format!("{QUESTION} WHERE task = ?1 AND key = ?2"))?
+        .query_row(params![task, new.key], question_row)
+}
+
+fn answer(
+    connection: &Connection,
+    task: i64,
+    is_running: bool,
+    given: &QuestionAnswer,
+) -> rusqlite::Result<Option<TaskQuestion>> {
+    let by_key = || {
+        connection
+            .prepare_cached(&format!("{QUESTION} WHERE task = ?1 AND answered_by = ?2"))?
+            .query_row(params![task, given.key], question_row)
+            .optional()
+    };
+    if let Some(answered) = by_key()? {
+        return Ok(Some(answered));
+    }
+    if is_running {
+        connection
+            .prepare_cached(
+                "UPDATE questions SET answer = ?3, answered_by = ?2, is_open = 0
+                 WHERE number = (SELECT max(number) FROM questions WHERE task = ?1) AND is_open",
+            )?
+            .execute(params![task, given.key, given.text])?;
+    }
+    by_key()
+}
+
+fn close(connection: &Connection, task: i64, id: u32) -> rusqlite::Result<TaskQuestion> {
+    connection
+        .prepare_cached("UPDATE questions SET is_open = 0 WHERE task = ?1 AND place = ?2")?
+        .execute(params![task, id])?;
+    connection
+        .prepare_cached(&format!("{QUESTION} WHERE task = ?1 AND place = ?2"))?
+        .query_row(params![task, id], question_row)
+}
+
+/// Messages to tasks of a session that no run has read, oldest first.
+pub(crate) fn queued(connection: &Connection, path: &Path, session: &str) -> Result<Vec<SteeringMessage>> {
+    let read = || -> rusqlite::Result<Vec<SteeringMessage>> {
+        let message = |row: &Row<'_>| {
+            Ok(SteeringMessage {
+                task: TaskId::from_store(row.get(0)?),
+                key: row.get(1)?,
+                text: row.get(2)?,
+                sent_ms: unsigned(row, 3)?,
+            })
+        };
+        connection
+            .prepare_cached(
+                "SELECT id, key, text, sent_ms FROM messages CROSS JOIN tasks ON tasks.number = task
+                 WHERE turn IS NULL ORDER BY messages.number",
+            )?
+            .query_map([], message)?
+            .collect()
+    };
+    let mut messages = read().map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
+    messages.retain(|message| message.task.session() == session);
+    Ok(messages)
+}
+
+/// The newest question of a task.
+pub(crate) fn newest(connection: &Connection, path: &Path, task: &TaskId) -> Result<Option<TaskQuestion>> {
+    let failed = |e| Error::from(fault::from_sqlite(path, e));
+    let number: i64 = connection
+        .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
+        .map_err(failed)?
+        .ok_or_else(|| Error::from(fault::task_not_found(task)))?;
+    connection
+        .prepare_cached(&format!("{QUESTION} WHERE task = ?1 ORDER BY number DESC LIMIT 1"))
+        .and_then(|mut statement| statement.query_row([number], question_row).optional())
+        .map_err(failed)
+}

@@ -1,0 +1,354 @@
+//! Edited files of a task and its subagents, read from their journals: for the summary, the envelope and `posse tasks
+//! diff`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use posse_core::Result;
+use posse_core::edits::{ChangeKind, FileChange, FileImage, LineCounts, WithheldReason};
+use posse_core::id::{CallKey, TaskId};
+use posse_core::journal::{Record, TaskStart, start_of};
+use posse_core::message::{Block, ToolResult};
+use posse_core::tool::{DELEGATION, canonical};
+use posse_messages::{LocalizedText, localized};
+use posse_runtime::ports::{Store, TaskFilter, TaskQuery, TaskRow};
+use posse_sandbox::protected::FileProtection;
+use posse_sandbox::workspace::Workspace;
+use serde_json::{Value, json};
+
+use crate::diff;
+use crate::files::content_after;
+
+/// Bytes of a file; `None` if there is no file.
+type FileContent = Option<Vec<u8>>;
+
+/// Span of edits to collect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum EditSpan {
+    Whole,
+    /// Since the last message of the person; children created before `since_ms` do not count.
+    LastMessage {
+        since_ms: u64,
+    },
+}
+
+/// A file that differs from its state before the task.
+pub struct EditedFile {
+    pub change: FileChange,
+    /// Incompleteness of the diff, if any.
+    pub gap: Option<DiffGap>,
+    /// Contents before and after, where both are known.
+    contents: Option<(FileContent, FileContent)>,
+}
+
+/// Reason why a diff is incomplete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum DiffGap {
+    /// A command changed it, and there is no before-image.
+    Command,
+    /// A command changed it first; the diff begins after that.
+    CommandBefore,
+    Withheld(WithheldReason),
+    /// The process died during the change.
+    InDoubt,
+    /// The content that the task left is no longer known.
+    AfterUnknown,
+}
+
+impl DiffGap {
+    /// Returns the word for it in JSON.
+    pub fn wire(self) -> &'static str {
+        match self {
+            DiffGap::Command => "command",
+            DiffGap::CommandBefore => "command_before",
+            DiffGap::Withheld(why) => why.wire(),
+            DiffGap::InDoubt => "in_doubt",
+            DiffGap::AfterUnknown => "after_unknown",
+        }
+    }
+
+    /// Explains the gap to people.
+    pub fn text(self) -> LocalizedText {
+        match self {
+            DiffGap::Command => localized!("gap-command"),
+            DiffGap::CommandBefore => localized!("gap-command-before"),
+            DiffGap::Withheld(WithheldReason::TooLarge) => localized!("gap-too-large"),
+            DiffGap::Withheld(WithheldReason::TaskLimit) => localized!("gap-task-limit"),
+            DiffGap::Withheld(WithheldReason::Protected) => localized!("gap-protected"),
+            DiffGap::Withheld(WithheldReason::Secret) => localized!("gap-secret"),
+            DiffGap::Withheld(WithheldReason::Damaged) => localized!("gap-damaged"),
+            DiffGap::InDoubt => localized!("gap-in-doubt"),
+            DiffGap::AfterUnknown => localized!("gap-after-unknown"),
+        }
+    }
+}
+
+impl EditedFile {
+    /// Formats a unified diff, if the contents are known.
+    pub fn diff(&self) -> Option<String> {
+        let (before, after) = self.contents.as_ref()?;
+        Some(diff::unified(&self.change.path, before.as_deref(), after.as_deref()))
+    }
+
+    /// Returns the change and what its diff lacks.
+    pub fn to_json(&self) -> Value {
+        let mut value = self.change.to_json();
+        value["gap"] = json!(self.gap.map(DiffGap::wire));
+        value
+    }
+}
+
+/// Collects the files that a task and its subagents changed in its workspace, sorted by path.
+pub async fn gather(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Vec<EditedFile>> {
+    let records = store.records(id).await?;
+    let start = start_of(&records)?;
+    let said = records.iter().rposition(|record| matches!(record, Record::Said { .. }));
+    let (span, from) = match (span, said) {
+        (EditSpan::LastMessage { .. }, Some(said)) => (span, said),
+        (EditSpan::Whole | EditSpan::LastMessage { .. }, _) => (EditSpan::Whole, 0),
+    };
+    let mut touches = EditTimeline::read(&records[from..], 0);
+    for (number, row) in below(store, id, span).await?.into_iter().enumerate() {
+        let records = store.records(&row.id).await?;
+        if start_of(&records)?.workspace == start.workspace {
+            touches.extend(EditTimeline::read(&records, number + 1));
+        }
+    }
+    // Reads only changed files, so the disk access is short.
+    Ok(merged(touches, &PresentFiles::of(&start)))
+}
+
+/// Finds the descendants of a task.
+async fn below(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Vec<TaskRow>> {
+    let rows = store.find_tasks(TaskQuery::of(TaskFilter::Session(id.session().to_owned()))).await?;
+    let parents: HashMap<TaskId, Option<TaskId>> =
+        rows.iter().map(|row| (row.id.clone(), row.parent.clone())).collect();
+    let is_below = |row: &TaskRow| {
+        let mut above = row.parent.clone();
+        while let Some(parent) = above {
+            if parent == *id {
+                return true;
+            }
+            above = parents.get(&parent).cloned().flatten();
+        }
+        false
+    };
+    let counts = |row: &TaskRow| match span {
+        EditSpan::Whole => true,
+        EditSpan::LastMessage { since_ms } => row.created_ms >= since_ms,
+    };
+    Ok(rows.into_iter().filter(|row| is_below(row) && counts(row)).collect())
+}
+
+/// One change of one file.
+struct FileTouch {
+    path: String,
+    /// Order: time, then task, then position in its journal.
+    order: (u64, usize, usize),
+    how: TouchKind,
+}
+
+enum TouchKind {
+    /// Change by a file tool, with its before-image and the call.
+    Edited { image: Box<FileImage>, call: Option<Arc<(String, String)>>, doubtful: bool },
+    /// Change by a command, or by a file tool before images were kept.
+    Unkept(ChangeKind),
+}
+
+/// Reads the changes in one journal.
+#[derive(Default)]
+struct EditTimeline {
+    task: usize,
+    touches: Vec<FileTouch>,
+    calls: HashMap<CallKey, Arc<(String, String)>>,
+    open: Vec<FileImage>,
+    last_ms: u64,
+}
+
+impl EditTimeline {
+    fn read(records: &[Record], task: usize) -> Vec<FileTouch> {
+        let mut timeline = EditTimeline { task, ..EditTimeline::default() };
+        for record in records {
+            match record {
+                Record::Replied { reply, .. } => {
+                    let calls = reply.blocks.iter().filter_map(Block::as_call);
+                    for call in calls.filter(|call| is_file_tool(&call.name)) {
+                        let arguments = call.arguments.as_object_text().to_owned();
+                        timeline.calls.insert(call.key, Arc::new((call.name.clone(), arguments)));
+                    }
+                }
+                Record::Saved { image } => {
+                    timeline.last_ms = image.saved_ms;
+                    timeline.open.push(image.clone());
+                }
+                Record::Done { result, .. } => timeline.close(result),
+                _ => {}
+            }
+        }
+        for image in std::mem::take(&mut timeline.open) {
+            timeline.edited(image, true);
+        }
+        timeline.touches
+    }
+
+    fn close(&mut self, result: &ToolResult) {
+        let (images, open): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.open).into_iter().partition(|image| image.key == result.key);
+        self.open = open;
+        let is_named =
+            |image: &FileImage| result.changed.iter().any(|change| change.path == image.change.path);
+        for change in result.changed.iter().filter(|_| canonical(&result.name) != DELEGATION) {
+            if !images.iter().any(|image| image.change.path == change.path) {
+                self.touch(change.path.clone(), self.last_ms, TouchKind::Unkept(change.kind));
+            }
+        }
+        for image in images {
+            // A failed call changed nothing.
+            if is_named(&image) || result.in_doubt {
+                self.edited(image, result.in_doubt);
+            }
+        }
+    }
+
+    fn edited(&mut self, image: FileImage, doubtful: bool) {
+        let call = self.calls.get(&image.key).cloned();
+        let (path, ms) = (image.change.path.clone(), image.saved_ms);
+        self.touch(path, ms, TouchKind::Edited { image: Box::new(image), call, doubtful });
+    }
+
+    fn touch(&mut self, path: String, ms: u64, how: TouchKind) {
+        let order = (ms, self.task, self.touches.len());
+        self.touches.push(FileTouch { path, order, how });
+    }
+}
+
+fn is_file_tool(name: &str) -> bool {
+    matches!(canonical(name).as_ref(), "write" | "edit")
+}
+
+/// Current state of the workspace.
+struct PresentFiles {
+    workspace: Option<Arc<Workspace>>,
+    protection: FileProtection,
+}
+
+impl PresentFiles {
+    fn of(start: &TaskStart) -> Self {
+        Self {
+            workspace: Workspace::open(Path::new(&start.workspace)).ok(),
+            protection: FileProtection::default(),
+        }
+    }
+
+    fn content(&self, path: &str) -> Option<Vec<u8>> {
+        self.workspace.as_ref()?.content(path)
+    }
+
+    fn is_protected(&self, path: &str) -> bool {
+        self.protection.find(Path::new(path)).is_some()
+    }
+}
+
+fn merged(mut touches: Vec<FileTouch>, place: &PresentFiles) -> Vec<EditedFile> {
+    touches.sort_by_key(|touch| touch.order);
+    let mut by_path: BTreeMap<String, Vec<TouchKind>> = BTreeMap::new();
+    for FileTouch { path, how, .. } in touches {
+        by_path.entry(path).or_default().push(how);
+    }
+    by_path.into_iter().filter_map(|(path, history)| edited(path, history, place)).collect()
+}
+
+/// Merges the history of one file; `None` if it ended up unchanged.
+fn edited(path: String, mut history: Vec<TouchKind>, place: &PresentFiles) -> Option<EditedFile> {
+    let mut doubts = false;
+    history.retain(|how| match how {
+        TouchKind::Edited { image, doubtful: true, .. } => {
+            let now = place.content(&path);
+            let happened = now.as_deref().map(diff::sha256).as_ref() == Some(&image.after_sha256);
+            doubts |= !happened && image.before.bytes() != Ok(now);
+            happened
+        }
+        TouchKind::Edited { .. } | TouchKind::Unkept(_) => true,
+    });
+    let Some(last) = history.last() else {
+        let change = FileChange::named(path);
+        return doubts.then_some(EditedFile { change, gap: Some(DiffGap::InDoubt), contents: None });
+    };
+    let (before, mut gap) = before(&history);
+    let after = after(&path, last, place);
+    let kind = match (&before, &after) {
+        (Some(None), Ok(None)) => return None,
+        (Some(None), _) => ChangeKind::Created,
+        (_, Ok(None)) => ChangeKind::Deleted,
+        _ => ChangeKind::Modified,
+    };
+    let contents = match (before, after) {
+        (Some(before), Ok(after)) if before == after => return None,
+        (Some(before), Ok(after)) => Some((before, after)),
+        (Some(_), Err(why)) => {
+            gap = Some(why);
+            None
+        }
+        (None, _) => None,
+    };
+    let lines = match &contents {
+        Some((before, after)) => diff::count(before.as_deref(), after.as_deref()),
+        None => summed(&history),
+    };
+    if doubts {
+        gap = Some(DiffGap::InDoubt);
+    }
+    Some(EditedFile { change: FileChange { path, kind, lines }, gap, contents })
+}
+
+/// Sums the counts of each call, for when the whole cannot be compared.
+fn summed(history: &[TouchKind]) -> Option<LineCounts> {
+    let mut sum = LineCounts::default();
+    for how in history {
+        let TouchKind::Edited { image, .. } = how else { return None };
+        let LineCounts { added, removed } = image.change.lines?;
+        (sum.added, sum.removed) = (sum.added + added, sum.removed + removed);
+    }
+    Some(sum)
+}
+
+/// Finds the content before the first change, if known; `Some(None)` means no file.
+fn before(history: &[TouchKind]) -> (Option<FileContent>, Option<DiffGap>) {
+    match history.first() {
+        Some(TouchKind::Unkept(ChangeKind::Created)) => return (Some(None), None),
+        Some(TouchKind::Edited { image, .. }) => {
+            return match image.before.bytes() {
+                Ok(bytes) => (Some(bytes), None),
+                Err(why) => (None, Some(DiffGap::Withheld(why))),
+            };
+        }
+        Some(TouchKind::Unkept(_)) | None => {}
+    }
+    let first_image = history.iter().find_map(|how| match how {
+        TouchKind::Edited { image, .. } => image.before.bytes().ok(),
+        TouchKind::Unkept(_) => None,
+    });
+    match first_image {
+        Some(bytes) => (Some(bytes), Some(DiffGap::CommandBefore)),
+        None => (None, Some(DiffGap::Command)),
+    }
+}
+
+/// Finds the content after the last change: as the call left it, or the current file if a command was last.
+fn after(path: &str, last: &TouchKind, place: &PresentFiles) -> Result<FileContent, DiffGap> {
+    match last {
+        TouchKind::Unkept(ChangeKind::Deleted) => Ok(None),
+        TouchKind::Unkept(_) if place.is_protected(path) => Err(DiffGap::Withheld(WithheldReason::Protected)),
+        TouchKind::Unkept(_) => place.content(path).map(Some).ok_or(DiffGap::AfterUnknown),
+        TouchKind::Edited { image, call, .. } => {
+            let made = call.as_ref().and_then(|call| {
+                let before = image.before.bytes().ok()?;
+                content_after(&call.0, &call.1, before.as_deref())
+            });
+            let is_it = |content: &Vec<u8>| diff::sha256(content) == image.after_sha256;
+            let found = made.filter(is_it).or_else(|| place.content(path).filter(is_it));
+            found.map(Some).ok_or(DiffGap::AfterUnknown)
+        }
+    }
+}
