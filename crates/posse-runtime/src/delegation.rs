@@ -375,7 +375,7 @@ impl Delegation {
         };
         let delivery = row.delivery.clone();
         if family.task(&own).is_ok() {
-            family.note_delivery(&own, &delivery);
+            session.refresh(family, &row).await;
         } else if !row.state.is_running() && row.parent.as_ref() == Some(&family.parent.id) {
             session.bring_back(family, vec![row], |_| false, &BegunTasks::default(), false).await?;
         }

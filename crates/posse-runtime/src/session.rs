@@ -270,6 +270,11 @@ impl Session {
         outcome
     }
 
+    /// Checks that this process can reach the model of an agent. A worker does so before it claims a task.
+    pub fn check_model(&self, agent: &Agent) -> Result<()> {
+        self.stores.models.open(agent).map(drop)
+    }
+
     /// Detached tasks that were still at work when their orchestrator had ended. They are in the store, and go on when
     /// somebody takes them up.
     pub fn left_running(&self) -> Vec<TaskId> {

@@ -251,6 +251,7 @@ impl Worker {
             &self.how,
             RunView { progress: ProgressView::Silent, json: self.global.json, title: &title },
         )?;
+        room.session.check_model(&taken_up.start.agent)?;
         taken_up.take().await?;
         let driven = self.drive(&taken_up, &room).await;
         // The rest of the tree has no driver any more: the next look finds it, here or in another worker.

@@ -250,9 +250,10 @@ impl Session {
                 let Ok((row, driven)) = session.as_left(row).await else { continue };
                 task.seen(row.turns);
                 if !row.state.is_running() {
-                    let records = session.stores.store.records(&task.id).await.unwrap_or_default();
-                    let moves = family.ended(&task, last_outcome(records), row.turns, now_ms());
-                    return session.perform(&family, moves).await;
+                    match session.take_end(&family, &task, row.turns).await {
+                        Ok(()) => return,
+                        Err(_) => continue,
+                    }
                 }
                 if driven {
                     let asked = session.stores.store.question(&task.id).await.ok().flatten();
@@ -274,6 +275,26 @@ impl Session {
                 }
             }
         });
+    }
+
+    /// Brings a known task up to date with its row: another process may have ended, reported, read or collected it.
+    pub(crate) async fn refresh(&self, family: &Arc<ChildTasks>, row: &TaskRow) {
+        let id = row.id.short();
+        let Ok(task) = family.task(id) else { return };
+        // The driver of this process reports the end of its own tasks, with their children.
+        if !row.state.is_running() && !task.is_done() && row.owner != self.stores.owner {
+            // A journal that cannot be read now is read at the next look.
+            let _ = self.take_end(family, &task, row.turns).await;
+        }
+        family.note_delivery(id, &row.delivery);
+    }
+
+    /// Takes over the end of a task that another process drove.
+    async fn take_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
+        let records = self.stores.store.records(&task.id).await?;
+        let moves = family.ended(task, last_outcome(records), turns, now_ms());
+        self.perform(family, moves).await;
+        Ok(())
     }
 
     /// Claims a task of a dead owner for this process; returns false if another process was faster.

@@ -235,19 +235,15 @@ impl HostSession {
                 rows.push(row);
             }
         }
-        let mut known = Vec::with_capacity(rows.len());
-        rows.retain(|row| {
-            let is_new = self.family.task(row.id.short()).is_err();
-            known.extend((!is_new).then(|| (row.id.clone(), row.delivery.clone())));
-            is_new
-        });
-        for (id, delivery) in known {
-            self.family.note_delivery(id.short(), &delivery);
+        let (known, new): (Vec<TaskRow>, Vec<TaskRow>) =
+            rows.into_iter().partition(|row| self.family.task(row.id.short()).is_ok());
+        for row in &known {
+            self.session.refresh(&self.family, row).await;
         }
-        if rows.is_empty() {
+        if new.is_empty() {
             return Ok(());
         }
-        self.session.bring_back(&self.family, rows, |_| false, &BegunTasks::default(), false).await
+        self.session.bring_back(&self.family, new, |_| false, &BegunTasks::default(), false).await
     }
 
     /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still
