@@ -8,6 +8,7 @@ use std::time::Instant;
 use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, OutcomeStatus};
+use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_git::{ChangeScope, HardenedGit, RepositoryView};
 use posse_messages::say;
@@ -16,6 +17,7 @@ use posse_review::{
 };
 use posse_runtime::session::SessionPolicy;
 use posse_runtime::session::facades::{Facade, SessionFacades};
+use serde_json::Value;
 
 use super::drive::{ProgressView, RunSession, RunView, RunWork};
 use super::run::{self, SessionPlan};
@@ -91,6 +93,38 @@ pub fn facades() -> SessionFacades {
     [Facade::RunSubagent].into_iter().collect()
 }
 
+/// The findings of a review that has ended, if there are any, and its price and envelope.
+struct EndedReview {
+    found: Option<ReviewFindings>,
+    status: OutcomeStatus,
+    tree: SpendingTotal,
+    envelope: Value,
+}
+
+impl EndedReview {
+    async fn read(
+        plan: &ReviewPlan,
+        room: &RunSession,
+        id: &TaskId,
+        agent: &Agent,
+        outcome: &Outcome,
+        began: Instant,
+    ) -> Self {
+        let found = match plan.found(outcome) {
+            None => plan.found_in(&room.replies(id).await),
+            found => found,
+        };
+        let tree = room.tree(id, outcome).await;
+        let status = ReviewFindings::status(found.as_ref(), outcome);
+        let envelope = room.envelope(id, agent, outcome, &tree, began).await;
+        Self { found, status, tree, envelope }
+    }
+
+    fn report<'a>(&'a self, plan: &'a ReviewPlan) -> ReviewReport<'a> {
+        ReviewReport { run: Some(self.envelope.clone()), ..plan.report(self.found.as_ref(), self.status) }
+    }
+}
+
 /// Writes the report and returns the exit code.
 pub async fn conclude(
     plan: &ReviewPlan,
@@ -100,24 +134,34 @@ pub async fn conclude(
     outcome: &Outcome,
     began: Instant,
 ) -> Result<ExitCode> {
-    let found = match plan.found(outcome) {
-        None => plan.found_in(&room.replies(id).await),
-        found => found,
-    };
-    let tree = room.tree(id, outcome).await;
-    let status = ReviewFindings::status(found.as_ref(), outcome);
-    let run = Some(room.envelope(id, agent, outcome, &tree, began).await);
-    let report = ReviewReport { run, ..plan.report(found.as_ref(), status) };
+    let ended = EndedReview::read(plan, room, id, agent, outcome, began).await;
+    let report = ended.report(plan);
     room.remark(id, agent, outcome, began).await;
     for remark in report.remarks() {
         terminal::note(&say!("plain-note", note = remark));
     }
     let delivery = deliver(&plan.target, &plan.target.form.render(&report))?;
-    let counted = found.as_ref().map(ReviewFindings::counted);
+    let counted = ended.found.as_ref().map(ReviewFindings::counted);
     let ends =
         counted.into_iter().chain(report.verdict()).chain(report.unseen()).map(|end| format!(" · {end}"));
-    terminal::note(&format!("{}{}", room.summary(id, agent, outcome, &tree), ends.collect::<String>()));
-    Ok(exit_code(&plan.target, status, found.as_ref(), delivery))
+    terminal::note(&format!("{}{}", room.summary(id, agent, outcome, &ended.tree), ends.collect::<String>()));
+    Ok(exit_code(&plan.target, ended.status, ended.found.as_ref(), delivery))
+}
+
+/// Writes the report of a review that a worker finished. Without `--output` it stays in the store.
+pub async fn write_report(
+    plan: &ReviewPlan,
+    room: &RunSession,
+    id: &TaskId,
+    agent: &Agent,
+    outcome: &Outcome,
+    began: Instant,
+) -> Result<()> {
+    let Some(path) = &plan.target.output else { return Ok(()) };
+    let ended = EndedReview::read(plan, room, id, agent, outcome, began).await;
+    write(path, plan.target.form.render(&ended.report(plan)).trim_end())?;
+    terminal::note(&say!("file-written", file = path.display()));
+    Ok(())
 }
 
 fn deliver(target: &ReviewTarget, text: &str) -> Result<OutputDelivery> {

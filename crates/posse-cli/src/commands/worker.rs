@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::{Command, ExitCode, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
@@ -16,6 +16,7 @@ use posse_core::state::TaskState;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use posse_review::ReviewPlan;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::liveness as owner;
 use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
@@ -26,6 +27,7 @@ use tokio::signal::unix::SignalKind;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::drive::{ProgressView, RunSession, RunView};
+use super::review;
 use super::tasks::{TakenUp, end_tree, find};
 use crate::args::{GlobalArgs, RunOptions, TaskFlags, WorkerArgs};
 use crate::render::{CountedNoun, many, price, tokens, with_subagents};
@@ -224,16 +226,14 @@ impl Worker {
         }
         for other in &start.terms.depends_on {
             let id = TaskId::from_store(format!("{}.{other}", row.id.session()));
-            match self.store.task(&id).await?.state {
-                TaskState::Running => return Ok(AdoptionFate::Wait),
-                TaskState::Ended(OutcomeStatus::Completed) => {}
-                TaskState::Ended(_) => {
-                    return Ok(AdoptionFate::End {
-                        why: format!("{other} did not complete"),
-                        with_parent: false,
-                    });
-                }
-            }
+            let why = match self.store.task(&id).await.map(|row| row.state) {
+                Ok(TaskState::Running) => return Ok(AdoptionFate::Wait),
+                Ok(TaskState::Ended(OutcomeStatus::Completed)) => continue,
+                Ok(TaskState::Ended(_)) => format!("{other} did not complete"),
+                Err(e) if e.code() == ErrorCode::TaskNotFound => format!("{other} was deleted"),
+                Err(e) => return Err(e),
+            };
+            return Ok(AdoptionFate::End { why, with_parent: false });
         }
         Ok(AdoptionFate::GoOn)
     }
@@ -265,8 +265,12 @@ impl Worker {
     async fn drive(&self, taken_up: &TakenUp, room: &RunSession) -> Result<()> {
         let id = &taken_up.row.id;
         let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
+        let began = Instant::now();
         let outcome = room.session.resume(id.clone(), onward).await?;
         self.tell(id, &outcome).await;
+        if let Some(plan) = ReviewPlan::of(&taken_up.start) {
+            review::write_report(&plan, room, id, &taken_up.start.agent, &outcome, began).await?;
+        }
         let detached = room.session.left_running();
         room.session.finish_detached().await;
         for id in detached {

@@ -185,15 +185,16 @@ fn a_session_that_works_sees_a_persons_write_at_once_and_is_not_deleted_under_it
     let model = place.script(
         "
 - calls: [{shared_context: {action: write, key: question, value: may I?}}]
-- calls: [{shared_context: {action: read, key: answer}}]
+# The clock makes every result new: the same results eight times over would end the run as stalled.
+- calls: [{shared_context: {action: read, key: answer}}, {bash: {command: date +%s%N}}]
   repeat_until: yes you may
   delay_ms: 20
   repeat_max: 100000
 - text: Thanks.
 ",
     );
-    let mut running =
-        Running::start(place.posse(["run", "--json", "--max-turns", "9000", "--model", &model, "Ask"]));
+    let flags = ["run", "--json", "--allow", "bash", "--max-turns", "9000", "--model", &model, "Ask"];
+    let mut running = Running::start(place.posse(flags));
     running.until(|event| event["type"] == "turn" && event["turn"] == 2);
     assert_eq!(place.run(["context", "read", "question"]).stdout, "may I?\n");
     let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Ran};
+use crate::support::{Place, Ran, Running, until};
 
 /// git as the person in these tests uses it: nothing of the machine's configuration.
 fn git(place: &Place, args: &[&str]) -> String {
@@ -417,6 +417,27 @@ fn a_resumed_review_ends_as_the_review_would_have() {
     let resumed = resume(&["--sarif", "-o", "report.sarif"], &[]);
     assert_eq!((resumed.code, resumed.stdout.as_str()), (0, ""), "{resumed:?}");
     valid_sarif(&fs::read_to_string(place.workspace().join("report.sarif")).unwrap());
+}
+
+#[test]
+fn a_review_that_a_worker_finishes_is_reported_where_the_review_would_have() {
+    let place = changed();
+    let told = json!({ "summary": "S.", "findings": [finding("high", "src/lib.rs", 2)] }).to_string();
+    let script = |delay_ms: u64| {
+        json!([{ "calls": [{ "ls": {} }] }, { "text": told, "delay_ms": delay_ms }]).to_string()
+    };
+    let model = place.script(&script(600_000));
+    let flags = ["review", "--model", &model, "--sarif", "-o", "report.sarif"];
+    let running = Running::start(place.posse(flags));
+    until("the second request", || (place.tasks().first()?["turns"] == 1).then_some(()));
+    running.kill();
+    assert_eq!(place.script(&script(0)), model);
+    let ran = place.run(["worker", "--local", "--until-idle"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stderr.contains("report.sarif"), "{ran:?}");
+    let report = fs::read_to_string(place.workspace().join("report.sarif")).unwrap();
+    valid_sarif(&report);
+    assert!(report.contains("About src/lib.rs"), "{report}");
 }
 
 #[test]
