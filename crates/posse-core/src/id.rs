@@ -53,11 +53,6 @@ impl TaskId {
         Self(format!("{session}.t_{number:02}").into())
     }
 
-    /// A task that a tool of the application runs inside another one; the same for every attempt at one call.
-    pub fn nested(parent: &TaskId, tool: &str, call: CallKey) -> Self {
-        Self(format!("{parent}.{tool}_{}_{}", call.turn, call.index).into())
-    }
-
     /// For ids that come back from a store, which only holds ids made by the functions above.
     pub fn from_store(raw: String) -> Self {
         raw.into()

@@ -36,6 +36,8 @@ pub fn agent_named(arguments: &serde_json::Map<String, Value>) -> Option<&str> {
 pub struct TaskRequest {
     pub agent: String,
     pub task: String,
+    /// System prompt instead of the agent's own.
+    pub system: Option<String>,
     /// Context the caller passes on; counted apart from the task.
     pub context: Option<String>,
     /// Longest task text in tokens; `None`: as the session does.

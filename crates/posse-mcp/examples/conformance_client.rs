@@ -84,7 +84,7 @@ async fn use_all(server: &Arc<McpClient>) -> Result<(), String> {
             cancel: Default::default(),
             time_left: Duration::from_secs(20),
             output_bytes_max: 10_000,
-            nesting: None,
+            run: None,
             fence: None,
         };
         let (key, arguments) = (CallKey { turn: 1, index: 0 }, arguments.to_string());

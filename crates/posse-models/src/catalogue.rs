@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use posse_core::limits::Limits;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
@@ -95,6 +96,24 @@ pub fn family(model: &ModelRef) -> Option<ModelFamily> {
     let (_, context_window, output_max) =
         FAMILIES.iter().filter(|(key, ..)| fits(key, name)).max_by_key(|(key, ..)| key.len())?;
     Some(ModelFamily { context_window: *context_window, output_max: *output_max })
+}
+
+/// Computes the limits of a run on this model. `context_window` and `output_tokens` replace what is known of the model.
+pub fn limits_of(model: &str, context_window: Option<u64>, output_tokens: Option<u32>) -> Limits {
+    let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
+    let usual = Limits::default();
+    let context_window = context_window.or(known.map(|family| family.context_window));
+    // The reply's share comes out of the window; most of it has to remain for the conversation.
+    let share = context_window.map_or(u32::MAX, |window| u32::try_from(window / 4).unwrap_or(u32::MAX));
+    let output_max = known.map_or(u32::MAX, |family| family.output_max).min(share);
+    let output = output_tokens.unwrap_or(usual.output_tokens_per_call).min(output_max);
+    Limits {
+        output_tokens_per_call: output,
+        output_tokens_per_call_max: usual.output_tokens_per_call_max.max(output).min(output_max),
+        wrap_up_tokens: usual.wrap_up_tokens.min(output),
+        context_window,
+        ..usual
+    }
 }
 
 /// Name, window, output. A larger window that has to be asked for with a header is not counted.

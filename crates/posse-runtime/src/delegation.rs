@@ -22,9 +22,12 @@ use tokio_util::sync::CancellationToken;
 use crate::context::now_ms;
 use crate::inbox::InboxMessage;
 use crate::journal::read_events;
-use crate::ports::{MessageReceipt, QuestionAnswer, ResultDelivery, SteeringMessage, ToolInput};
+use crate::ports::{
+    MessageReceipt, QuestionAnswer, QuestionHandler, ResultDelivery, SteeringMessage, ToolInput,
+};
 use crate::session::Session;
 use crate::session::adopt::BegunTasks;
+use crate::session::facades::delegate;
 use crate::session::family::ChildTasks;
 use crate::session::task::{LiveTask, TaskStage};
 
@@ -71,7 +74,7 @@ pub struct DelegationCall<'a> {
 }
 
 impl<'a> DelegationCall<'a> {
-    pub(crate) fn of(input: &'a ToolInput<'_>) -> Self {
+    pub fn of(input: &'a ToolInput<'_>) -> Self {
         let context = input.context;
         Self { key: input.idempotency_key, cancel: &context.cancel, time_left: context.time_left }
     }
@@ -262,6 +265,17 @@ impl Delegation {
         let progress = task.done().await;
         self.mark_reported(&task).await?;
         Ok(TaskReport::of(&task, progress))
+    }
+
+    /// Runs a task to its end, or until the call is cancelled. The result is delivered here and nowhere else. Without an
+    /// `answer` the task cannot ask questions.
+    pub async fn run(
+        &self,
+        request: TaskRequest,
+        call: DelegationCall<'_>,
+        answer: Option<&QuestionHandler>,
+    ) -> Result<TaskReport> {
+        Ok(delegate(self, call, request, answer).await?.task.report())
     }
 
     /// Cancels a task and waits a moment for its end.

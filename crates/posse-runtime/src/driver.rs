@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::agent::ModelSettings;
 use posse_core::board::Urgency;
 use posse_core::event::{Event, EventEntry};
 use posse_core::grant::Grant;
@@ -57,37 +56,23 @@ pub struct DriverPorts {
     pub worktrees: Option<Arc<dyn WorktreeSource>>,
 }
 
-/// Context for a tool that runs an agent inside the run that called it. The nested run gets at most the rights of
-/// its caller.
-pub struct NestedRuns {
-    pub grant: Arc<Grant>,
+/// The run that makes a tool call, as the tool sees it.
+pub struct CallingRun {
     pub limits: Limits,
-    pub settings: ModelSettings,
     pub workspace: String,
     pub tools: Toolbox,
-    pub store: Arc<dyn Store>,
-    pub observers: Observers,
     pub budget: Arc<TaskAccount>,
-    pub stop: StopTokens,
-    pub holders: HolderLiveness,
-    /// Journal of the run that called.
     pub journal: TaskJournal,
 }
 
-impl NestedRuns {
+impl CallingRun {
     fn of(ports: &DriverPorts, start: &TaskStart, journal: TaskJournal) -> Self {
         Self {
-            journal,
-            grant: Arc::new(start.grant.clone()),
             limits: start.agent.limits.clone(),
-            settings: start.agent.settings.clone(),
             workspace: start.workspace.clone(),
             tools: ports.tools.clone(),
-            store: ports.store.clone(),
-            observers: ports.observers.clone(),
             budget: ports.budget.clone(),
-            stop: ports.stop.clone(),
-            holders: ports.holders,
+            journal,
         }
     }
 }
@@ -289,7 +274,8 @@ struct DriverContext<'a> {
     journal: TaskJournal,
     system: String,
     offered: Vec<ToolSpec>,
-    nesting: Arc<NestedRuns>,
+    grant: Arc<Grant>,
+    run: Arc<CallingRun>,
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
@@ -309,7 +295,8 @@ impl<'a> RunDriver<'a> {
         journal: TaskJournal,
         elapsed_before_ms: u64,
     ) -> Self {
-        let nesting = Arc::new(NestedRuns::of(ports, &start, journal.clone()));
+        let run = Arc::new(CallingRun::of(ports, &start, journal.clone()));
+        let grant = Arc::new(start.grant.clone());
         let scene = DriverContext {
             ports,
             id,
@@ -317,7 +304,8 @@ impl<'a> RunDriver<'a> {
             journal,
             system,
             offered,
-            nesting,
+            grant,
+            run,
             began: Instant::now(),
             elapsed_before_ms,
             queued: Duration::ZERO,

@@ -26,7 +26,7 @@ use posse_core::board::{Admission, BoardLimits, BoardMove, CancelOutcome, OnLimi
 use posse_core::budget::{Amount, BudgetCaps};
 use posse_core::definition::{Definition, Format, Isolation, TOOLS, list_tools};
 use posse_core::event::Event;
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::{Autonomy, Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::lease::OnConflict;
@@ -49,7 +49,7 @@ use crate::journal::{TaskJournal, first_events};
 use crate::leases::{HolderLiveness, LOOK, own_places, places_of};
 use crate::observe::Observers;
 use crate::panics::PanicGuard;
-use crate::ports::{TaskFilter, TaskQuery, TaskRow, TaskWorktree};
+use crate::ports::{AgentEquipment, Approver, TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::DefinedAgent;
@@ -507,6 +507,10 @@ impl Session {
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
         let FittedAgent { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
+        let is_own = self.stores.agents.equipment(&agent.name).is_some();
+        if let Some(system) = request.system {
+            agent.system_prompt = system;
+        }
         writing::check(parent, &request.rights)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
@@ -535,16 +539,9 @@ impl Session {
                 task = format!("{task}\n\n## Context\n\n{context}");
             }
         }
-        if let Some(guidance) = self.guidance(&grant) {
-            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
+        if !is_own {
+            self.complete_prompt(&mut agent, &grant);
         }
-        tell_of_marks(&mut agent, &grant);
-        let suffix = match self.shares_context(&grant) {
-            true => SUBAGENT_SUFFIX,
-            false => SUBAGENT_SUFFIX_ALONE,
-        };
-        agent.system_prompt.push_str("\n\n");
-        agent.system_prompt.push_str(suffix.trim_end());
         Ok(TaskStart {
             caps: caps.least(&request.bounds.caps),
             workspace: parent.workspace.clone(),
@@ -558,6 +555,20 @@ impl Session {
             write_lease,
             ..TaskStart::new(agent, task, grant)
         })
+    }
+
+    /// Adds to a subagent's prompt how it delegates, what marks mean and how it reports.
+    fn complete_prompt(&self, agent: &mut Agent, grant: &Grant) {
+        if let Some(guidance) = self.guidance(grant) {
+            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
+        }
+        tell_of_marks(agent, grant);
+        let suffix = match self.shares_context(grant) {
+            true => SUBAGENT_SUFFIX,
+            false => SUBAGENT_SUFFIX_ALONE,
+        };
+        agent.system_prompt.push_str("\n\n");
+        agent.system_prompt.push_str(suffix.trim_end());
     }
 
     /// The agent that this parent would get for a definition, and what it could do.
@@ -577,10 +588,15 @@ impl Session {
             default_model: default_model.clone(),
             ..Agent::new(name.clone(), model.as_str(), "")
         };
-        let (agent, mut notes) = resolve(definition, &base, &*self.stores.models, &tools)?;
+        let (mut agent, mut notes) = resolve(definition, &base, &*self.stores.models, &tools)?;
+        let equipment = self.stores.agents.equipment(&agent.name);
+        if let Some(equipment) = &equipment {
+            equip(&mut agent, equipment);
+        }
         let mut grant = parent.grant.narrow(&agent.rights);
         // An agent delegates only if its own definition says so: inheriting every tool is not enough.
-        if !agent.rights.lists(DELEGATION) {
+        let inherits = equipment.is_some_and(|equipment| equipment.inherits_delegation);
+        if !agent.rights.lists(DELEGATION) && !inherits {
             grant = grant.without(&[DELEGATION.to_owned()]);
         }
         let advice = parent.writing_advice.as_deref();
@@ -905,7 +921,34 @@ impl Session {
             ports.tools = ports.tools.replaced_by(&place.tools)?;
             ports.verifier.clone_from(&place.verifier);
         }
+        let equipment = self.stores.agents.equipment(&task.agent);
+        let own_approver = equipment.as_ref().and_then(|equipment| equipment.approver.clone());
+        if let Some(approver) = own_approver.or_else(|| self.approver_of(&parent.id)) {
+            ports.tools = ports.tools.approved_by(approver);
+        }
+        if let Some(equipment) = equipment {
+            if equipment.shows_parent_tools {
+                ports.tools = ports.tools.showing(parent.grant.clone());
+            }
+            if let Some(observer) = &equipment.observer {
+                ports.observers = ports.observers.with(observer.clone());
+            }
+        }
         Ok(ports)
+    }
+
+    /// Returns the approver that a program set for a task of this session, or for a task above it.
+    fn approver_of(&self, id: &TaskId) -> Option<Arc<dyn Approver>> {
+        let mut id = id.clone();
+        loop {
+            let task = self.find_task(&id)?;
+            let equipment = self.stores.agents.equipment(&task.agent);
+            if let Some(approver) = equipment.and_then(|equipment| equipment.approver.clone()) {
+                return Some(approver);
+            }
+            let families = self.families();
+            id = families.values().find(|family| family.task(id.short()).is_ok())?.parent.id.clone();
+        }
     }
 
     fn account(&self, parent: &TaskAccount, caps: BudgetCaps) -> Result<Arc<TaskAccount>> {
@@ -986,12 +1029,34 @@ enum ToolSet {
     OfChildren,
 }
 
+/// Applies the equipment of a program's own agent.
+fn equip(agent: &mut Agent, equipment: &AgentEquipment) {
+    let most = equipment.output_tokens_per_call;
+    agent.settings = equipment.settings.clone();
+    agent.limits = agent.limits.narrow(&Limits {
+        output_tokens_per_call: most,
+        output_tokens_per_call_max: most,
+        wrap_up_tokens: agent.limits.wrap_up_tokens.min(most),
+        ..agent.limits.clone()
+    });
+    if equipment.approver.as_ref().is_some_and(|approver| !approver.is_automatic()) {
+        // Where another program resumes the task, its calls are parked instead of made without a question.
+        agent.rights.autonomy = agent.rights.autonomy.max(Some(Autonomy::Asks));
+    }
+}
+
 /// Explains provenance marks to agents whose tools bring in foreign content.
 fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
     if grant.tools().any(is_foreign) {
         agent.system_prompt.push_str("\n\n");
         agent.system_prompt.push_str(RULE);
     }
+}
+
+/// Generates a session id: short enough to type, long enough to be unique.
+pub fn fresh_id() -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
 }
 
 /// Returns the default limits of a delegated task.

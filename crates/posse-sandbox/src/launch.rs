@@ -200,7 +200,7 @@ pub const COST_LEFT: &str = "POSSE_COST_LEFT_MICROS";
 
 /// A Posse that is started inside a task delegates no deeper and spends no more than the task could.
 fn bounds(context: &ToolContext) -> Vec<(OsString, OsString)> {
-    let cost = context.nesting.as_ref().and_then(|nesting| nesting.budget.left().cost_micros);
+    let cost = context.run.as_ref().and_then(|nesting| nesting.budget.left().cost_micros);
     let depth = (DEPTH, u64::from(context.grant.depth()));
     let all = [Some(depth), cost.map(|micros| (COST_LEFT, micros))];
     all.into_iter().flatten().map(|(name, number)| (name.into(), number.to_string().into())).collect()

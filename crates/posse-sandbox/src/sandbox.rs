@@ -358,7 +358,7 @@ impl<'a> ProcessScene<'a> {
         workspace: &'a Path,
         supervisor: &'a Supervisor,
     ) -> Self {
-        let nesting = context.nesting.as_deref();
+        let nesting = context.run.as_deref();
         Self {
             task: &context.task,
             policy: Policy::of(&context.grant, &workspace.to_string_lossy(), |root| {

@@ -109,7 +109,7 @@ async fn call(bash: &BashTool) -> Cost {
         cancel: CancellationToken::new(),
         time_left: Duration::from_secs(60),
         output_bytes_max: 50_000,
-        nesting: None,
+        run: None,
         fence: None,
     };
     let key = CallKey { turn: 1, index: 0 };

@@ -196,7 +196,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 tool: canonical(&self.spec.name).into_owned(),
                 effect: self.spec.effect,
                 arguments: input.arguments.to_owned(),
-                root: match &input.context.nesting {
+                root: match &input.context.run {
                     Some(nesting) => nesting.workspace.clone(),
                     None => self.desk.workspace.root().to_string_lossy().into_owned(),
                 },

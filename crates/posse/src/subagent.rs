@@ -1,29 +1,32 @@
-//! Agents as tools: a program registers a [`SubAgent`] under a name of its own, and whoever has that tool can hand a task to it.
+//! Agents as tools: a program registers a [`SubAgent`], and the agent that has it as a tool can hand tasks to it.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::future::Future;
+use std::sync::{Arc, OnceLock, Weak};
 
-use posse_core::agent::{Agent, Effort, ModelSettings};
-use posse_core::budget::BudgetCaps;
+use posse_core::agent::{Effort, ModelSettings};
+use posse_core::definition::{Definition, DefinitionOrigin, DefinitionScope, Format};
 use posse_core::edits::FileChange;
 use posse_core::event::EventEntry;
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::Rights;
 use posse_core::id::{AgentName, TaskId};
-use posse_core::journal::{Record, TaskStart};
-use posse_core::limits::Limits;
-use posse_core::outcome::{Outcome, OutcomeStatus};
+use posse_core::outcome::OutcomeStatus;
+use posse_core::task::TaskRequest;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{ToolEffect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
+use posse_models::providers::ModelSource;
 use posse_runtime::budget::ModelTariff;
-use posse_runtime::driver::{self, DriverPorts, NestedRuns, ResumeMode, StopTokens};
-use posse_runtime::inbox::TaskInbox;
+use posse_runtime::delegation::{DelegationCall, TaskPhase, TaskReport};
 use posse_runtime::observe::TraceEvent;
 use posse_runtime::ports::{
-    Approver, BoxFuture, Delta, Model, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput,
+    AgentEquipment, Approver, BoxFuture, Delta, Model, ModelResolver, Observer, ParentQuestion,
+    QuestionHandler, Tool, ToolInput, ToolOutput,
 };
+use posse_runtime::session::Session as SessionCore;
 use serde_json::Value;
+
+use crate::models::{ModelPick, environment_source};
 
 const NAME: &str = "agent";
 const DESCRIPTION: &str = "Spawn a sub-agent to handle a complex task autonomously. The sub-agent gets its own conversation \
@@ -32,25 +35,31 @@ const DESCRIPTION: &str = "Spawn a sub-agent to handle a complex task autonomous
 const SCHEMA: &str = r#"{"type":"object","properties":{"prompt":{"type":"string","description":"The task for the sub-agent to perform"},"system":{"type":"string","description":"System prompt for the sub-agent (optional, overrides the default)"}},"required":["prompt"]}"#;
 /// A prompt that a model writes for another one; longer ones are data.
 const SYSTEM_TOKENS_MAX: u64 = 4_000;
+/// Longest task text; a model's window is not much larger.
+const PROMPT_TOKENS_MAX: u64 = 20_000;
 
-/// A tool that runs an agent of its own inside the run that calls it, with the same loop, store, observers and budget.
+/// An agent that is a tool of another one. [`Agent::subagent`](crate::Agent::subagent) registers it.
 ///
-/// The agent's conversation begins with the prompt alone. It has the tools of its caller, never more, one level of
-/// delegation less, and ends when its caller does. Only its last text returns.
+/// A call of the tool delegates a task: it waits for a place, has a share of the budget, is journaled as a task of its own,
+/// and goes on with its caller after a crash. Calls in one reply run side by side. The agent's conversation begins with
+/// the prompt alone. It has the tools of its caller, never more, and one level of delegation less. Only its last text
+/// returns.
 ///
 /// ```no_run
-/// # fn example(model: std::sync::Arc<dyn posse::ports::Model>) -> posse::Result<()> {
-/// use std::sync::Arc;
-/// use posse::{SubAgent, ports::Tool, toolbox::Toolbox};
-///
-/// let research = SubAgent::new(model.clone()).name("research").tools_allow(["read", "grep"]).max_turns(20);
-/// let writer = SubAgent::new(model).name("writer").max_turns(50).trace_hook(|trace| eprintln!("{trace:?}"));
-/// let tools = Toolbox::new([Arc::new(research) as Arc<dyn Tool>, Arc::new(writer)])?;
+/// use posse::prelude::*;
+/// # async fn example() -> posse::Result<()> {
+/// let lead = Agent::new("anthropic:claude-sonnet-4-5")?
+///     .tools(posse::tools::files(".")?)
+///     .subagent(SubAgent::on("ollama:qwen3")?.name("research").tools_allow(["read", "grep"]).max_turns(20))
+///     .subagent(SubAgent::inherit().name("writer").trace_hook(|trace| eprintln!("{trace:?}")));
+/// println!("{}", lead.ask("Compare the two parsers and write a summary.").await?);
 /// # Ok(()) }
 /// ```
+#[derive(Clone)]
 pub struct SubAgent {
-    model: OpenModel,
-    spec: ToolSpec,
+    pub(crate) model: ModelPick,
+    pub(crate) name: String,
+    description: String,
     system: Option<String>,
     max_turns: u32,
     max_tokens: u32,
@@ -58,11 +67,12 @@ pub struct SubAgent {
     tools_allow: Option<Vec<String>>,
     filter_tool_definitions: bool,
     approver: Option<Arc<dyn Approver>>,
-    trace_hook: Option<Arc<Hook>>,
+    trace_hook: Option<Arc<HookFunction>>,
+    question_handler: Option<Arc<QuestionHandler>>,
     thinking: Option<Thinking>,
 }
 
-type Hook = dyn Fn(&TraceEvent<'_>) + Send + Sync;
+type HookFunction = dyn Fn(&TraceEvent<'_>) + Send + Sync;
 
 /// Thinking of a model. Providers that count thinking in tokens (Anthropic, Gemini) take a budget and derive one
 /// from an effort; the others (OpenAI) know only efforts and ignore a budget.
@@ -73,10 +83,21 @@ pub enum Thinking {
     Effort(Effort),
 }
 
+impl Thinking {
+    /// Applies the thinking to settings of model calls.
+    pub(crate) fn apply(self, settings: &mut ModelSettings) {
+        match self {
+            Thinking::Budget(tokens) => settings.thinking_tokens = Some(tokens),
+            Thinking::Effort(effort) => settings.effort = Some(effort),
+        }
+    }
+}
+
 impl SubAgent {
-    /// A tool named `agent` that runs on this model. One model serves any number of them; nothing of it is copied.
+    /// Creates a tool named `agent` that runs on a model of the program. One model serves any number of agents; nothing of it
+    /// is copied.
     ///
-    /// Several specialised ones need a [`name`](Self::name) each: a toolbox with two tools of one name is an error.
+    /// Several specialized agents need a [`name`](Self::name) each: two tools of one name are an error.
     ///
     /// **What it costs.** Three things, and the number of sub-agents should be chosen with all of them in mind:
     ///
@@ -84,16 +105,30 @@ impl SubAgent {
     /// 2. having any tool at all costs a flat overhead with most providers (346 tokens with Anthropic's);
     /// 3. each registered description stands in every request of the caller, about 30 tokens (142 of them: about 4,500).
     pub fn new(model: Arc<dyn Model>) -> Self {
-        let spec = ToolSpec {
+        Self::with(ModelPick::given(model))
+    }
+
+    /// Creates a tool named `agent` that runs on `provider:model`, with the key from the environment. Fails if there is
+    /// none.
+    pub fn on(model: &str) -> Result<Self> {
+        Self::on_source(&environment_source(None)?, model)
+    }
+
+    /// Creates a tool named `agent` that runs on a model of this source.
+    pub fn on_source(source: &ModelSource, model: &str) -> Result<Self> {
+        Ok(Self::with(ModelPick::Named(source.resolve(model)?)))
+    }
+
+    /// Creates a tool named `agent` that runs on the model of its caller.
+    pub fn inherit() -> Self {
+        Self::with(ModelPick::Inherited)
+    }
+
+    fn with(model: ModelPick) -> Self {
+        Self {
+            model,
             name: NAME.to_owned(),
             description: DESCRIPTION.to_owned(),
-            input_schema: SCHEMA.to_owned(),
-            // The same call made again after a crash goes on with the task that it began.
-            effect: ToolEffect::Idempotent,
-        };
-        Self {
-            model: OpenModel { model, tariff: ModelTariff::default() },
-            spec,
             system: None,
             max_turns: 30,
             max_tokens: 4_096,
@@ -102,36 +137,39 @@ impl SubAgent {
             filter_tool_definitions: false,
             approver: None,
             trace_hook: None,
+            question_handler: None,
             thinking: None,
         }
     }
 
-    /// Sets the prices of the model and its fallbacks, so that a budget in money can be kept.
+    /// Sets the prices of a model of the program and its fallbacks, so that a budget in money can be kept.
     pub fn tariff(mut self, tariff: ModelTariff) -> Self {
-        self.model.tariff = tariff;
+        if let ModelPick::Given(open) = &mut self.model {
+            open.tariff = tariff;
+        }
         self
     }
 
-    /// The tool's name, by which a model chooses it: `research`, `writer`. The default is `agent`.
+    /// Sets the tool's name, by which a model chooses it: `research`, `writer`. The default is `agent`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.spec.name = name.into();
+        self.name = name.into();
         self
     }
 
     /// Sets the description for the caller's model. Say what the agent is for, so that it gets the tasks it is good
     /// at.
     pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.spec.description = description.into();
+        self.description = description.into();
         self
     }
 
-    /// The system prompt, unless the caller's model passes one with `system`.
+    /// Sets the system prompt, unless the caller's model passes one with `system`.
     pub fn system(mut self, system: impl Into<String>) -> Self {
         self.system = Some(system.into());
         self
     }
 
-    /// Turns of one invocation; 30 by default, and never more than the caller has.
+    /// Sets the turns of one invocation; 30 by default, and never more than the caller has.
     ///
     /// About 5 for tight reasoning, about 20 for research that fans out, 50 and more for edits in many steps.
     pub fn max_turns(mut self, max_turns: u32) -> Self {
@@ -139,7 +177,7 @@ impl SubAgent {
         self
     }
 
-    /// Output tokens of each model call; 4096 by default.
+    /// Sets the output tokens of each model call; 4096 by default.
     ///
     /// About 1024 for short reasoning, about 4096 for summaries of research, 8192 and more for long plans of edits. Larger
     /// ones cost time and money even when they are not used up.
@@ -154,7 +192,8 @@ impl SubAgent {
         self
     }
 
-    /// Only these of the caller's tools. An empty list means none; without a list it has all of them.
+    /// Allows only these of the caller's tools. An empty list means none; without a list it has all of them. A name that the
+    /// caller does not have is an error when the caller starts.
     pub fn tools_allow<I, S>(mut self, tools: I) -> Self
     where
         I: IntoIterator<Item = S>,
@@ -166,8 +205,8 @@ impl SubAgent {
 
     /// Hides tools that this agent may not call.
     ///
-    /// By default they are not: its requests then begin like those of its siblings, which a provider's prompt cache goes
-    /// by. A call that is not allowed is refused in either case.
+    /// By default they are described to it: its requests then begin like those of its siblings, which a provider's prompt
+    /// cache goes by. A call that is not allowed is refused in either case.
     pub fn filter_tool_definitions(mut self, on: bool) -> Self {
         self.filter_tool_definitions = on;
         self
@@ -178,8 +217,8 @@ impl SubAgent {
     ///
     /// With [`AutoApprove`](posse_runtime::ports::AutoApprove) nobody is asked: that **takes a safeguard away from this agent
     /// and everything below it**. Register it on purpose, never for convenience.
-    pub fn approval_handler(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.approver = Some(approver);
+    pub fn approval_handler(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
         self
     }
 
@@ -196,6 +235,20 @@ impl SubAgent {
         self
     }
 
+    /// Lets the agent ask questions (`ask_parent`) and answers them. Without a handler it cannot ask: its caller waits for
+    /// it.
+    pub fn question_handler<F, Fut>(mut self, answer: F) -> Self
+    where
+        F: Fn(ParentQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = String> + Send + 'static,
+    {
+        let answer = move |question: &ParentQuestion| -> BoxFuture<'static, String> {
+            Box::pin(answer(question.clone()))
+        };
+        self.question_handler = Some(Arc::new(answer));
+        self
+    }
+
     /// Sets the thinking of its model, independent of the caller's. See [`Thinking`] for what each provider makes
     /// of it.
     pub fn thinking(mut self, thinking: Thinking) -> Self {
@@ -203,124 +256,131 @@ impl SubAgent {
         self
     }
 
-    async fn run(&self, input: &ToolInput<'_>, arguments: &Value) -> ToolOutput {
-        let Some(nesting) = &input.context.nesting else {
-            return ToolOutput::error("Sub-agent configuration error: there is no run to be part of");
+    /// Tells whether the agent may ask questions.
+    pub(crate) fn asks(&self) -> bool {
+        self.question_handler.is_some()
+    }
+
+    /// Returns the canonical names of the tools it is restricted to.
+    pub(crate) fn allowed(&self) -> Option<Vec<String>> {
+        let names = self.tools_allow.as_ref()?;
+        Some(names.iter().map(|name| canonical(name).into_owned()).collect())
+    }
+
+    /// Describes the agent to the session.
+    pub(crate) fn definition(&self) -> Result<Definition> {
+        let name = AgentName::parse(&self.name)?;
+        let system = self.system.clone().unwrap_or_default();
+        let mut definition = Definition::new(name, program_origin(), self.description.clone(), system);
+        definition.limits.turns = Some(self.max_turns);
+        if let Some(mut names) = self.allowed() {
+            names.extend(self.asks().then(|| "ask_parent".to_owned()));
+            definition.rights = Rights::only(names.iter().map(String::as_str));
+        }
+        definition.model.candidates = match &self.model {
+            ModelPick::Named(model) => vec![model.clone()],
+            ModelPick::Given(open) => vec![open.model.name().to_owned()],
+            ModelPick::Inherited => Vec::new(),
         };
-        if nesting.grant.depth() == 0 {
-            return ToolOutput::error(nesting.grant.too_deep());
+        Ok(definition)
+    }
+
+    /// Returns the parts that a definition cannot hold. `watched` says that somebody sees the text of the whole session.
+    pub(crate) fn equipment(&self, watched: bool) -> AgentEquipment {
+        let buffered = self.trace_hook.is_none() && !watched;
+        let mut settings =
+            ModelSettings { temperature: self.temperature, buffered, ..ModelSettings::default() };
+        if let Some(thinking) = self.thinking {
+            thinking.apply(&mut settings);
+        }
+        let observer =
+            self.trace_hook.clone().map(|hook| Arc::new(TracedAgent { hook }) as Arc<dyn Observer>);
+        AgentEquipment {
+            settings,
+            output_tokens_per_call: self.max_tokens,
+            approver: self.approver.clone(),
+            observer,
+            shows_parent_tools: !self.filter_tool_definitions,
+            inherits_delegation: self.tools_allow.is_none(),
+        }
+    }
+
+    /// Makes the tool that delegates to this agent in the session that `session` will hold.
+    pub(crate) fn tool(&self, session: Arc<SessionCell>) -> Arc<dyn Tool> {
+        let spec = ToolSpec {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            input_schema: SCHEMA.to_owned(),
+            // The same call made again after a crash goes on with the task that it began.
+            effect: ToolEffect::Idempotent,
+        };
+        Arc::new(SubAgentTool { spec, session, answer: self.question_handler.clone() })
+    }
+}
+
+/// Returns the origin of definitions that a program makes.
+pub(crate) fn program_origin() -> DefinitionOrigin {
+    let (path, scope) = ("program".to_owned(), DefinitionScope::Session);
+    DefinitionOrigin { path, format: Format::Native, scope, hash: String::new() }
+}
+
+/// The session of a tool that is made before it.
+pub(crate) type SessionCell = OnceLock<Weak<SessionCore>>;
+
+/// The tool that hands a task to a [`SubAgent`].
+struct SubAgentTool {
+    spec: ToolSpec,
+    session: Arc<SessionCell>,
+    answer: Option<Arc<QuestionHandler>>,
+}
+
+impl SubAgentTool {
+    async fn run(&self, input: &ToolInput<'_>) -> ToolOutput {
+        let arguments: Value = serde_json::from_str(input.arguments).unwrap_or_default();
+        let grant = &input.context.grant;
+        if grant.depth() == 0 {
+            return ToolOutput::error(grant.too_deep());
         }
         let Some(prompt) = arguments["prompt"].as_str().filter(|prompt| !prompt.trim().is_empty()) else {
             return ToolOutput::mistake("prompt is required");
         };
-        let id = TaskId::nested(&input.context.task, &self.spec.name, input.key);
-        let prepared = self.prepare(input.context, nesting, prompt, arguments["system"].as_str());
-        let (start, mut ports) = match prepared {
-            Ok(prepared) => prepared,
-            Err(e) => return ToolOutput::error(format!("Sub-agent configuration error: {}", e.english())),
-        };
-        if let Some(hook) = &self.trace_hook {
-            ports.observers =
-                ports.observers.with(Arc::new(TracedObserver { hook: hook.clone(), task: id.clone() }));
+        let system = arguments["system"].as_str();
+        if let Err(e) = system.map_or(Ok(()), check_system) {
+            return ToolOutput::error(format!("Sub-agent configuration error: {}", e.english()));
         }
-        match drive(&ports, id, &input.context.task, start).await {
-            Ok(outcome) => answer(&outcome),
+        let request = TaskRequest {
+            agent: self.spec.name.clone(),
+            task: prompt.to_owned(),
+            task_tokens_max: Some(PROMPT_TOKENS_MAX),
+            system: system.map(str::to_owned),
+            turns_usual: Some(u32::MAX),
+            ..TaskRequest::default()
+        };
+        match self.delegate(request, input).await {
+            Ok(report) => output_of(report),
             Err(e) => ToolOutput::error(format!("Sub-agent error: {}", e.english())),
         }
     }
 
-    /// The agent as its caller can have it.
-    fn prepare(
-        &self,
-        context: &ToolContext,
-        nesting: &NestedRuns,
-        prompt: &str,
-        system: Option<&str>,
-    ) -> Result<(TaskStart, DriverPorts)> {
-        let system = system.or(self.system.as_deref()).unwrap_or_default();
-        let size = estimate_tokens(system);
-        if size > SYSTEM_TOKENS_MAX {
-            let text = localized!("nested-prompt-too-large", size, system_tokens_max = SYSTEM_TOKENS_MAX);
-            return Err(Error::new(ErrorCode::PromptTooLarge, text));
-        }
-        let rights = self.rights();
-        let agent = Agent {
-            description: self.spec.description.clone(),
-            rights: rights.clone(),
-            settings: self.settings(nesting),
-            limits: self.limits(&nesting.limits, context.time_left),
-            ..Agent::new(AgentName::parse(&self.spec.name)?, self.model.model.name(), system)
-        };
-        let grant = nesting.grant.narrow(&rights);
-        let workspace = nesting.workspace.clone();
-        let start = TaskStart { workspace, ..TaskStart::new(agent, prompt, grant.clone()) };
-        Ok((start, self.ports(context, nesting, &grant)?))
-    }
-
-    fn rights(&self) -> Rights {
-        let names: Option<Vec<String>> = self
-            .tools_allow
-            .as_ref()
-            .map(|names| names.iter().map(|name| canonical(name).into_owned()).collect());
-        names.map_or_else(Rights::default, |names| Rights::only(names.iter().map(String::as_str)))
-    }
-
-    fn settings(&self, nesting: &NestedRuns) -> ModelSettings {
-        let (mut effort, mut thinking_tokens) = (None, None);
-        match self.thinking {
-            Some(Thinking::Budget(tokens)) => thinking_tokens = Some(tokens),
-            Some(Thinking::Effort(asked)) => effort = Some(asked),
-            None => {}
-        }
-        // Where nobody watches, a reply in pieces is only work.
-        let unwatched = self.trace_hook.is_none() && nesting.observers.is_empty();
-        let buffered = nesting.settings.buffered || unwatched;
-        ModelSettings {
-            temperature: self.temperature,
-            effort,
-            thinking_tokens,
-            output_schema: None,
-            buffered,
-        }
-    }
-
-    fn limits(&self, of_caller: &Limits, time_left: Duration) -> Limits {
-        let time_left = u64::try_from(time_left.as_millis()).unwrap_or(u64::MAX);
-        of_caller.narrow(&Limits {
-            turns_max: self.max_turns,
-            output_tokens_per_call: self.max_tokens,
-            output_tokens_per_call_max: self.max_tokens,
-            wrap_up_tokens: of_caller.wrap_up_tokens.min(self.max_tokens),
-            wall_ms_max: time_left,
-            ..of_caller.clone()
-        })
-    }
-
-    fn ports(&self, context: &ToolContext, nesting: &NestedRuns, grant: &Grant) -> Result<DriverPorts> {
-        let budget = nesting.budget.child(BudgetCaps::default());
-        let budget =
-            budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()))?;
-        let mut tools = nesting.tools.clone();
-        if let Some(approver) = &self.approver {
-            tools = tools.approved_by(approver.clone());
-        }
-        let shown = if self.filter_tool_definitions { grant } else { &*nesting.grant };
-        Ok(DriverPorts {
-            model: self.model.clone(),
-            tools: tools.showing(shown.clone()),
-            store: nesting.store.clone(),
-            observers: nesting.observers.clone(),
-            budget: Arc::new(budget),
-            stop: StopTokens::new(nesting.stop.soon.child_token(), context.cancel.child_token()),
-            inbox: TaskInbox::default(),
-            verifier: None,
-            holders: nesting.holders,
-            worktrees: None,
-        })
+    async fn delegate(&self, request: TaskRequest, input: &ToolInput<'_>) -> Result<TaskReport> {
+        let session = self.session.get().and_then(Weak::upgrade);
+        let session =
+            session.ok_or_else(|| Error::new(ErrorCode::Internal, "the session is closed".to_owned()))?;
+        let delegation = session.delegation(&input.context.task)?;
+        delegation.run(request, DelegationCall::of(input), self.answer.as_deref()).await
     }
 }
 
-impl Tool for SubAgent {
+fn check_system(system: &str) -> Result<()> {
+    let size = estimate_tokens(system);
+    if size <= SYSTEM_TOKENS_MAX {
+        return Ok(());
+    }
+    let text = localized!("nested-prompt-too-large", size, system_tokens_max = SYSTEM_TOKENS_MAX);
+    Err(Error::new(ErrorCode::PromptTooLarge, text))
+}
+
+impl Tool for SubAgentTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -333,41 +393,17 @@ impl Tool for SubAgent {
         true
     }
 
-    /// Holds nothing while the agent runs, so that it may itself call what its caller has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let arguments: Value = serde_json::from_str(input.arguments).unwrap_or_default();
-            self.run(&input, &arguments).await
-        })
+        Box::pin(async move { self.run(&input).await })
     }
 }
 
-/// Begins the task, or goes on with it if an earlier process began it.
-async fn drive(ports: &DriverPorts, id: TaskId, parent: &TaskId, start: TaskStart) -> Result<Arc<Outcome>> {
-    let store = &*ports.store;
-    let owner = store.task(parent).await?.owner;
-    match store.task(&id).await {
-        Err(e) if e.code() == ErrorCode::TaskNotFound => {
-            driver::start(ports, id, Some(parent.clone()), owner, start).await
-        }
-        Err(e) => Err(e),
-        Ok(row) if row.state.is_running() => {
-            let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
-            driver::resume(ports, id, &owner, onward, &start.grant).await
-        }
-        Ok(_) => ended(store, &id).await,
-    }
-}
-
-async fn ended(store: &dyn Store, id: &TaskId) -> Result<Arc<Outcome>> {
-    let outcome = store.records(id).await?.into_iter().rev().find_map(|record| match record {
-        Record::Finished { outcome, .. } => Some(outcome),
-        _ => None,
-    });
-    outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, localized!("nested-without-outcome", id)))
-}
-
-fn answer(outcome: &Outcome) -> ToolOutput {
+fn output_of(report: TaskReport) -> ToolOutput {
+    let outcome = match report.phase {
+        TaskPhase::Ended(Ok(outcome)) => outcome,
+        TaskPhase::Ended(Err(why)) => return ToolOutput::error(format!("Sub-agent error: {why}")),
+        TaskPhase::Running(_) => return ToolOutput::error("Sub-agent error: cancelled"),
+    };
     let changed = outcome.changed_files.iter().map(FileChange::named).collect();
     if outcome.status() == OutcomeStatus::Completed {
         return ToolOutput { changed, ..ToolOutput::text(outcome.text.clone()) };
@@ -383,22 +419,17 @@ fn answer(outcome: &Outcome) -> ToolOutput {
     ToolOutput { changed, ..ToolOutput::error(format!("Sub-agent error: {why}{so_far}")) }
 }
 
-/// The hook sees its own agent and nobody else's.
-struct TracedObserver {
-    hook: Arc<Hook>,
-    task: TaskId,
+/// The hook of an agent. It is an observer of that agent's runs alone.
+struct TracedAgent {
+    hook: Arc<HookFunction>,
 }
 
-impl Observer for TracedObserver {
+impl Observer for TracedAgent {
     fn event(&self, entry: &EventEntry) {
-        if entry.task_id == self.task {
-            (self.hook)(&TraceEvent::Event(&entry.event));
-        }
+        (self.hook)(&TraceEvent::Event(&entry.event));
     }
 
-    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
-        if *task == self.task {
-            (self.hook)(&TraceEvent::Delta(delta));
-        }
+    fn delta(&self, _: &TaskId, delta: Delta<'_>) {
+        (self.hook)(&TraceEvent::Delta(delta));
     }
 }

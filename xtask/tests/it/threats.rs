@@ -18,6 +18,8 @@ const STARTERS: &[&str] = &[
     "posse-sandbox/src/bubblewrap.rs",
     "posse-sandbox/src/supervisor.rs",
     "posse-sandbox/src/supervisor/helper.rs",
+    // The program of an MCP server that the program itself names.
+    "posse/src/mcp.rs",
 ];
 
 /// Guarantees whose tests say as well what they were seen to fail without.

@@ -6,7 +6,10 @@ use std::path::Path;
 use crate::rows::sources;
 
 /// Public types that may share a name, each with the reason.
-const SHARED: &[(&str, &str)] = &[];
+const SHARED: &[(&str, &str)] = &[
+    ("Agent", "the library's builder, and the snapshot that a run keeps"),
+    ("Session", "the library's session wraps the runtime's"),
+];
 
 /// First words that describe a thing by a riddle instead of naming it.
 const RIDDLES: &[&str] = &[

@@ -190,7 +190,7 @@ async fn call(server: &Arc<McpClient>) -> ToolOutput {
         cancel: Default::default(),
         time_left: Duration::from_secs(60),
         output_bytes_max: 1_000,
-        nesting: None,
+        run: None,
         fence: None,
     };
     let tool = server.tools().unwrap().remove(0);

@@ -319,7 +319,7 @@ impl Play {
             cancel: self.cancel.clone(),
             time_left: Duration::from_secs(3_600),
             output_bytes_max: 1_000,
-            nesting: None,
+            run: None,
             fence: None,
         };
         let arguments = json!({"text": text}).to_string();

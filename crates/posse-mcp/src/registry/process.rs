@@ -55,7 +55,7 @@ impl ConfinedStarter {
             cancel: CancellationToken::new(),
             time_left: LIFE_MAX,
             output_bytes_max: 0,
-            nesting: None,
+            run: None,
             fence: None,
         };
         let mut environment = self.launch.environment.select(&[]);

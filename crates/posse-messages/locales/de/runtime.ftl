@@ -50,7 +50,9 @@ tool-not-there = es gibt kein Werkzeug `{ $unknown }`
 tool-twice = zwei Werkzeuge heißen `{ $own }`
 tool-twice-hint = gib jedem Werkzeug einen eigenen Namen
 nested-prompt-too-large = der System-Prompt hat etwa { $size } Token, erlaubt sind { $system_tokens_max }
-nested-without-outcome = `{ $id }` hat kein Ergebnis
+answer-not-typed = die Antwort passt nicht zu ihrem Typ: { $why }
+agent-without-model = der Agent hat kein eigenes Modell
+tool-arguments-no-object = die Argumente des Werkzeugs `{ $tool }` sind kein Objekt
 
 tasks-write-nothing = Aufgaben, die von hier übertragen werden, dürfen nicht schreiben
 model-price-unknown = der Preis von `{ $model }` ist nicht bekannt, daher kann keine Kostengrenze eingehalten werden

@@ -100,7 +100,9 @@ tool-twice-hint = give each tool its own name
 ## subagent.rs of the library
 
 nested-prompt-too-large = the system prompt has about { $size } tokens, the limit is { $system_tokens_max }
-nested-without-outcome = `{ $id }` has no outcome
+answer-not-typed = the answer does not fit its type: { $why }
+agent-without-model = the agent has no model of its own
+tool-arguments-no-object = the arguments of the tool `{ $tool }` are not an object
 
 ## session/writing.rs
 

@@ -50,7 +50,9 @@ tool-not-there = no hay ninguna herramienta `{ $unknown }`
 tool-twice = dos herramientas se llaman `{ $own }`
 tool-twice-hint = da a cada herramienta su propio nombre
 nested-prompt-too-large = el prompt de sistema tiene unos { $size } tokens, el límite es { $system_tokens_max }
-nested-without-outcome = `{ $id }` no tiene resultado
+answer-not-typed = la respuesta no encaja en su tipo: { $why }
+agent-without-model = el agente no tiene modelo propio
+tool-arguments-no-object = los argumentos de la herramienta `{ $tool }` no son un objeto
 
 tasks-write-nothing = las tareas que se delegan desde aquí no pueden escribir
 model-price-unknown = no se conoce el precio de `{ $model }`, así que no se puede respetar un límite de coste

@@ -50,7 +50,9 @@ tool-not-there = il n'y a pas d'outil `{ $unknown }`
 tool-twice = deux outils s'appellent `{ $own }`
 tool-twice-hint = donnez à chaque outil son propre nom
 nested-prompt-too-large = le prompt système a environ { $size } tokens, la limite est { $system_tokens_max }
-nested-without-outcome = `{ $id }` n'a pas de résultat
+answer-not-typed = la réponse ne correspond pas à son type : { $why }
+agent-without-model = l'agent n'a pas de modèle propre
+tool-arguments-no-object = les arguments de l'outil `{ $tool }` ne sont pas un objet
 
 tasks-write-nothing = les tâches déléguées d'ici ne peuvent pas écrire
 model-price-unknown = le prix de `{ $model }` n'est pas connu, une limite de coût ne peut donc pas être respectée

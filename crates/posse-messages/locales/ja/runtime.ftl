@@ -46,7 +46,9 @@ tool-not-there = ツール `{ $unknown }` はありません
 tool-twice = `{ $own }` という名前のツールが 2 つあります
 tool-twice-hint = ツールごとに別の名前を付けてください
 nested-prompt-too-large = システムプロンプトは約 { $size } トークンで、上限は { $system_tokens_max } です
-nested-without-outcome = `{ $id }` には結果がありません
+answer-not-typed = 回答が型に合いません: { $why }
+agent-without-model = エージェントに自身のモデルがありません
+tool-arguments-no-object = ツール `{ $tool }` の引数がオブジェクトではありません
 
 tasks-write-nothing = ここから委任されるタスクは書き込めません
 model-price-unknown = `{ $model }` の価格が不明なため、費用の上限を守れません

@@ -46,7 +46,9 @@ tool-not-there = 没有工具 `{ $unknown }`
 tool-twice = 有两个工具名为 `{ $own }`
 tool-twice-hint = 请给每个工具起不同的名称
 nested-prompt-too-large = 系统提示词约有 { $size } 个 token，上限为 { $system_tokens_max }
-nested-without-outcome = `{ $id }` 没有结果
+answer-not-typed = 答案不符合其类型：{ $why }
+agent-without-model = 该代理没有自己的模型
+tool-arguments-no-object = 工具 `{ $tool }` 的参数不是对象
 
 tasks-write-nothing = 从这里委派的任务不能写入
 model-price-unknown = `{ $model }` 的价格未知，因此无法遵守费用上限

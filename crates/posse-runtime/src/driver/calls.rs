@@ -193,11 +193,11 @@ impl DriverContext<'_> {
     pub(super) fn tool_context(&self, run: &Run) -> ToolContext {
         ToolContext {
             task: self.id.clone(),
-            grant: self.nesting.grant.clone(),
+            grant: self.grant.clone(),
             cancel: self.ports.stop.now.clone(),
             time_left: self.time_left(run),
             output_bytes_max: run.limits().result_bytes_max,
-            nesting: Some(self.nesting.clone()),
+            run: Some(self.run.clone()),
             fence: None,
         }
     }

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use posse_core::agent::ModelSettings;
 use posse_core::definition::Definition;
+use posse_core::id::AgentName;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
+
+use super::{Approver, Observer};
 
 /// Source of agents to delegate to. It may change while a session runs; a task keeps the agent it started with.
 pub trait AgentLookup: Send + Sync {
@@ -18,10 +22,30 @@ pub trait AgentLookup: Send + Sync {
         Vec::new()
     }
 
+    /// Returns the equipment of an agent that the program itself brings; `None` for agents of files.
+    fn equipment(&self, _agent: &AgentName) -> Option<Arc<AgentEquipment>> {
+        None
+    }
+
     /// Returns a remark for people about definitions that cannot be used.
     fn remark(&self) -> Option<String> {
         None
     }
+}
+
+/// Parts of a program's own agent that no file can say. Such an agent gets its prompt as it is: no suffix, no guidance.
+pub struct AgentEquipment {
+    /// Settings of its model calls, instead of its parent's.
+    pub settings: ModelSettings,
+    pub output_tokens_per_call: u32,
+    /// Is asked about its calls and those below it, instead of the approver of its parent.
+    pub approver: Option<Arc<dyn Approver>>,
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Describes the tools of its parent to it, also those that it may not call: requests then begin like its siblings',
+    /// which a provider's prompt cache goes by.
+    pub shows_parent_tools: bool,
+    /// May delegate as its parent does, unless its list of tools leaves that out.
+    pub inherits_delegation: bool,
 }
 
 /// A definition that cannot be used, and why.

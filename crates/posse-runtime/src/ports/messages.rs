@@ -90,6 +90,9 @@ pub struct ParentQuestion {
     pub options: Vec<String>,
 }
 
+/// Answers the questions of a task while its caller waits for it.
+pub type QuestionHandler = dyn Fn(&ParentQuestion) -> BoxFuture<'static, String> + Send + Sync;
+
 /// A question with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskQuestion {

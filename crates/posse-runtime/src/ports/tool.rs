@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::BoxFuture;
-use crate::driver::NestedRuns;
+use crate::driver::CallingRun;
 use crate::leases::LeaseGuard;
 
 /// A tool. Its failure is a result the model can act on, never a Rust error.
@@ -78,8 +78,8 @@ pub struct ToolContext {
     pub time_left: Duration,
     /// Bytes of output that make sense to return.
     pub output_bytes_max: usize,
-    /// Context for running a nested agent; `None` outside of a run.
-    pub nesting: Option<Arc<NestedRuns>>,
+    /// The run that makes the call; `None` outside of a run.
+    pub run: Option<Arc<CallingRun>>,
     /// Asked right before a file is put in place; without one, nobody else can be meant.
     pub fence: Option<Arc<LeaseGuard>>,
 }
@@ -87,8 +87,8 @@ pub struct ToolContext {
 impl ToolContext {
     /// Journals a remark on the task and tells its watchers. Outside of a run nobody hears it.
     pub fn note(&self, note: String) {
-        if let Some(nesting) = &self.nesting {
-            nesting.journal.observe(Event::Noted { note });
+        if let Some(run) = &self.run {
+            run.journal.observe(Event::Noted { note });
         }
     }
 }
@@ -133,6 +133,21 @@ impl ToolOutput {
 /// parked in the store.
 pub trait Approver: Send + Sync {
     fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision>;
+
+    /// Tells whether it grants everything without asking anybody.
+    fn is_automatic(&self) -> bool {
+        false
+    }
+}
+
+impl<A: Approver + ?Sized> Approver for Arc<A> {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
+        (**self).approve(call)
+    }
+
+    fn is_automatic(&self) -> bool {
+        (**self).is_automatic()
+    }
 }
 
 /// A call that would be made. Its arguments satisfy the tool's schema.
@@ -161,6 +176,10 @@ pub struct AutoApprove;
 impl Approver for AutoApprove {
     fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision> {
         Box::pin(std::future::ready(ApprovalDecision::Granted))
+    }
+
+    fn is_automatic(&self) -> bool {
+        true
     }
 }
 

@@ -481,7 +481,10 @@ fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> BegunTasks {
                 begun.investigations.extend(ours.map(|call| call.key.idempotency_key(parent)));
             }
             Message::Results { results } => {
-                let waited = |name: &str| ["run_subagent", "agent"].contains(&own_name(name).as_ref());
+                let waited = |name: &str| {
+                    ["run_subagent", "agent"].contains(&own_name(name).as_ref())
+                        || session.children_tools.delegates(name)
+                };
                 let ours = results.iter().filter(|result| waited(&result.name));
                 begun.answered.extend(ours.map(|result| result.key.idempotency_key(parent)));
             }

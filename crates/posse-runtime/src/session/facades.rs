@@ -9,6 +9,7 @@ pub(super) mod investigate;
 pub(super) mod launch;
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use posse_messages::localized;
 use super::task::{Done, LiveTask};
 use super::{Session, shared_context, subagent};
 use crate::delegation::{Delegation, DelegationCall, failure};
-use crate::ports::{AgentLookup, CallProposal, Tool, ToolInput};
+use crate::ports::{AgentLookup, CallProposal, QuestionHandler, Tool, ToolInput};
 use crate::toolbox::Toolbox;
 pub(super) use alias::{alias_tag, tag as task_tag};
 pub use guidance::guidance;
@@ -178,16 +179,17 @@ pub(super) fn check_room(
 }
 
 /// A task that was waited for. `None`: it was told to end and has not yet.
-struct DelegatedTask {
-    task: Arc<LiveTask>,
+pub(crate) struct DelegatedTask {
+    pub task: Arc<LiveTask>,
     done: Option<Done>,
 }
 
 /// Delegates and waits. The task ends when its time or the caller's is over, or the caller is cancelled.
-async fn delegate(
+pub(crate) async fn delegate(
     delegation: &Delegation,
     call: DelegationCall<'_>,
     mut request: TaskRequest,
+    answer: Option<&QuestionHandler>,
 ) -> Result<DelegatedTask> {
     let time_left = u64::try_from(call.time_left.as_millis()).unwrap_or(u64::MAX);
     request.door.wall_ms = Some(request.door.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
@@ -195,9 +197,11 @@ async fn delegate(
     request.terms = waited_for();
     // Siblings of the same reply may hold its paths; they end without this task.
     request.on_conflict = OnConflict::Wait;
-    request.turns_usual = Some(TURNS);
-    // Whoever could answer waits here.
-    request.rights.deny.push(ToolPattern::tool("ask_parent"));
+    request.turns_usual = request.turns_usual.or(Some(TURNS));
+    if answer.is_none() {
+        // The model that could answer waits here.
+        request.rights.deny.push(ToolPattern::tool("ask_parent"));
+    }
     let family = delegation.family();
     let task = delegation.session().spawn(family, request).await?;
     let given_up = async {
@@ -208,10 +212,32 @@ async fn delegate(
         biased;
         progress = task.done() => progress.done,
         () = given_up => None,
+        never = answer_questions(delegation, &task, answer) => match never {},
     };
     // Its answer is given here; it can be collected by nobody else.
     let _ = family.collect(task.id.short());
     Ok(DelegatedTask { task, done })
+}
+
+/// Answers the questions of a task for as long as it is polled.
+async fn answer_questions(
+    delegation: &Delegation,
+    task: &LiveTask,
+    answer: Option<&QuestionHandler>,
+) -> Infallible {
+    let Some(answer) = answer else { return std::future::pending().await };
+    let mut changes = task.changes();
+    let mut answered = 0;
+    loop {
+        let asked = changes.wait_for(|progress| progress.question.as_ref().is_some_and(|q| q.id > answered));
+        let question = asked.await.ok().and_then(|progress| progress.question.clone());
+        let Some(question) = question else { return std::future::pending().await };
+        answered = question.id;
+        let text = answer(&question).await;
+        let key = format!("{}/answer/{}", task.id, question.id);
+        // If it cannot be stored, the question ends by its own deadline.
+        let _ = delegation.answer(task.id.short(), text, &key).await;
+    }
 }
 
 impl DelegatedTask {

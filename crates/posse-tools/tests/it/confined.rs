@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::agent::ModelSettings;
 use posse_core::budget::BudgetCaps;
 use posse_core::confinement::NetworkReach;
 use posse_core::grant::{AccessLevel, Grant, NetworkGrant, Rights, SandboxTier};
 use posse_core::limits::Limits;
 use posse_runtime::budget::TaskAccount;
-use posse_runtime::driver::{NestedRuns, StopTokens, TaskJournal};
+use posse_runtime::driver::{CallingRun, TaskJournal};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_runtime::toolbox::Toolbox;
@@ -55,17 +54,11 @@ fn world(name: &str, settings: SandboxSettings, grant: &Grant) -> World {
     let mut world = World::new(name);
     world.launch.sandbox = Sandbox::new(settings);
     world.context.grant = Arc::new(grant.clone());
-    world.context.nesting = Some(Arc::new(NestedRuns {
-        grant: Arc::new(grant.clone()),
+    world.context.run = Some(Arc::new(CallingRun {
         limits: Limits::default(),
-        settings: ModelSettings::default(),
         workspace: world.path().display().to_string(),
         tools: Toolbox::default(),
-        store: Arc::new(MemoryStore::new()),
-        observers: Observers::default(),
         budget: Arc::new(TaskAccount::root(BudgetCaps::default())),
-        stop: StopTokens::default(),
-        holders: Default::default(),
         journal: journal(Observers::default()),
     }));
     world
@@ -763,7 +756,7 @@ async fn a_process_gets_no_more_memory_than_its_task_may_have() {
         // Holds its argument's worth of bytes in one process.
         let fill = |mib: u64| format!("head -c {} /dev/zero | tail -c {} | wc -c", mib * MIB, mib * MIB);
         assert_eq!(world.bash(&fill(600)).await.text, (600 * MIB).to_string());
-        let nesting = Arc::get_mut(world.context.nesting.as_mut().unwrap()).unwrap();
+        let nesting = Arc::get_mut(world.context.run.as_mut().unwrap()).unwrap();
         nesting.limits.process_bytes_max = Some(512 * MIB);
         assert_eq!(world.bash(&fill(100)).await.text, (100 * MIB).to_string());
         assert_ne!(world.bash(&fill(600)).await.text, (600 * MIB).to_string(), "{wish:?}");
@@ -941,7 +934,7 @@ async fn what_appears_is_an_event() {
     for wish in tiers() {
         let mut world = world("event", settings(wish), &all());
         let notes = Arc::new(Notes::default());
-        let nesting = Arc::get_mut(world.context.nesting.as_mut().unwrap()).unwrap();
+        let nesting = Arc::get_mut(world.context.run.as_mut().unwrap()).unwrap();
         nesting.journal = journal(Observers::new(vec![notes.clone()]));
         put(world.path(), &["web/index.js"]);
         world.bash("echo {} >web/.mcp.json").await;

@@ -106,7 +106,7 @@ impl Task {
             cancel: self.cancel.clone(),
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,
-            nesting: None,
+            run: None,
             fence: None,
         };
         let input = ToolInput {

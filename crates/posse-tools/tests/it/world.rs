@@ -31,7 +31,7 @@ pub fn context(task: &str) -> ToolContext {
         cancel: CancellationToken::new(),
         time_left: Duration::from_secs(600),
         output_bytes_max: 50_000,
-        nesting: None,
+        run: None,
         fence: None,
     }
 }

@@ -2,8 +2,10 @@
 //! rows that a wire module decides are tested in `posse-models`. And agents of every format, from the file to the request.
 
 mod edits;
+mod examples;
 mod faults;
 mod formats;
+mod front_door;
 mod governor;
 mod money;
 mod recovery;

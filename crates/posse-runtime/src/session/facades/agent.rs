@@ -110,7 +110,7 @@ async fn run(session: &Arc<Session>, input: &ToolInput<'_>, call: AgentCall) -> 
     let name = definition.name.as_str();
     let delegated = async {
         let delegation = session.delegation(&input.context.task)?;
-        delegate(&delegation, DelegationCall::of(input), request).await
+        delegate(&delegation, DelegationCall::of(input), request, None).await
     };
     match delegated.await {
         Ok(delegated) => answer(name, &delegated),

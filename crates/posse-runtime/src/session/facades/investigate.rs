@@ -178,7 +178,7 @@ async fn run(delegation: &Delegation, call: DelegationCall<'_>, task: Investigat
     if !is_again && !session.investigations.begin() {
         return used_up();
     }
-    match delegate(delegation, call, request(task)).await {
+    match delegate(delegation, call, request(task), None).await {
         Ok(delegated) => {
             let kept = keep(session, call, &delegated).await;
             let answer = answer(&delegated);
