@@ -13,8 +13,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Arc<dyn std::error::Error + Send + Sync>;
 
-/// An error with a code to branch on, a message and a hint.
-#[derive(Debug, Clone)]
+/// An error with a code to branch on, a message and a hint. `Debug` prints all three, so that a `main` that returns it tells
+/// people what to do.
+#[derive(Clone)]
 pub struct Error {
     code: ErrorCode,
     message: LocalizedText,
@@ -148,6 +149,13 @@ impl fmt::Display for ErrorCode {
     }
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        self.hint.iter().try_for_each(|hint| write!(f, "\nhint: {hint}"))
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
@@ -163,6 +171,12 @@ impl std::error::Error for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_main_that_returns_an_error_prints_what_to_do() {
+        let error = Error::new(ErrorCode::ModelNotConfigured, "no key".to_owned()).hint("set one".to_owned());
+        assert_eq!(format!("{error:?}"), "MODEL_NOT_CONFIGURED: no key\nhint: set one");
+    }
 
     #[test]
     fn every_code_has_a_section_in_the_documentation_and_every_section_a_code() {

@@ -145,7 +145,7 @@ impl Agent {
         self
     }
 
-    /// Adds several tools, such as those of [`tools::files`](crate::tools::files).
+    /// Adds several tools, such as those of [`tools::files`](fn@crate::tools::files).
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
         self

@@ -20,6 +20,15 @@
 //! }
 //! ```
 //!
+//! A program needs these dependencies; derives of tool arguments use the last two:
+//!
+//! ```toml
+//! posse = "0.1"
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! serde = { version = "1", features = ["derive"] }
+//! schemars = "1"
+//! ```
+//!
 //! # Models
 //!
 //! A model is named once, as `provider:model`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `gemini:gemini-2.5-pro`,
