@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::command::{root, run, succeeds, succeeds_within, within};
+use crate::command::{cargo, root, run, succeeds, succeeds_within, within};
 
 /// Fetching the list of known vulnerabilities takes seconds; without a network some systems wait for minutes.
 const FETCH_MAX: Duration = Duration::from_secs(120);
@@ -29,7 +29,9 @@ const STAGES: &[Stage] = &[
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
     ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
     ("fuzzing", fuzzing),
+    ("documentation", documentation),
     ("documentation tests", documentation_tests),
+    ("packages", packages),
     ("licences, bans, sources", licences),
     ("advisories", advisories),
 ];
@@ -128,6 +130,20 @@ fn add_component(component: &str) -> Result<()> {
 fn fuzzing() -> Result<Verdict> {
     crate::fuzz::fuzz(&["--seconds", "5"])?;
     Ok(Verdict::Passed)
+}
+
+/// Builds the pages of every member; a broken link fails.
+fn documentation() -> Result<Verdict> {
+    let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    let status = doc.env("RUSTDOCFLAGS", "-D warnings").status().context("cargo cannot be started")?;
+    anyhow::ensure!(status.success(), "`cargo doc` failed ({status})");
+    Ok(Verdict::Passed)
+}
+
+/// Packs every member that is published. `cargo package` without `--no-verify` builds them too, which takes minutes.
+fn packages() -> Result<Verdict> {
+    let members = ["package", "--workspace", "--exclude", "xtask", "--exclude", "posse-testkit"];
+    passes(&[&members[..], &["--no-verify", "--allow-dirty", "--locked", "--quiet"]].concat())
 }
 
 fn documentation_tests() -> Result<Verdict> {

@@ -1,6 +1,6 @@
 //! One governor for all callers of one provider key: how many calls are under way, who is next, and when nobody calls at
 //! all because the provider asked for a pause. Several processes with the same key share places, window and pause through
-//! [`SharedWindow`]; who is next is each one's own affair.
+//! `SharedWindow`; who is next is each one's own affair.
 //!
 //! A place is held while a call is made and at no other time: not while its caller waits to ask again, not while tools
 //! run. So a task that waits for its children never holds what they need.
