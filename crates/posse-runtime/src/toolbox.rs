@@ -166,6 +166,11 @@ impl Toolbox {
         }
     }
 
+    /// Tells whether a call of this tool may change files.
+    pub(crate) fn writes_files(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|entry| entry.tool.writes_files())
+    }
+
     /// Checks if a call of this tool hands a task to an agent and waits for it.
     pub(crate) fn delegates(&self, name: &str) -> bool {
         self.find(name).is_some_and(|entry| entry.tool.delegates())

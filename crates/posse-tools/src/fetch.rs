@@ -137,6 +137,10 @@ impl Tool for FetchTool {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let wait = WAIT_MAX.min(input.context.time_left);

@@ -173,6 +173,10 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        self.spec.effect != ToolEffect::Pure
+    }
+
     /// A diff of what the call would do, where that can be told.
     fn propose(&self, input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {
         let shown = self.proposed_diff(input.arguments).map(|diff| json!({ DIFF: diff }));

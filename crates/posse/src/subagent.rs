@@ -385,6 +385,10 @@ impl Tool for SubAgentTool {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     fn checks_arguments(&self) -> bool {
         true
     }

@@ -103,6 +103,10 @@ impl Tool for ProgramTool {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        self.spec.effect != ToolEffect::Pure
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         let cancel = input.context.cancel.clone();
         let running = (self.run)(input.arguments);

@@ -315,7 +315,7 @@ const PEEK: &str = "[{calls: [{peek: {}}]}, {text: Done.}]";
 
 #[test]
 fn neither_a_check_nor_a_tool_that_only_looks_writes_where_another_holds_a_lease() {
-    // G9 Seen to fail without the fence in `Life::verify`, and with `may_write` false for whatever says it is pure.
+    // G9 Seen to fail without the fence in `Life::verify`, and with `writes_files` false for tools that declare no effect.
     let place = place_with_commands("");
     let thinks = script(&place, "thinks", "[{delay_ms: 600000, text: Done.}]");
     let mut holder = start(&place, "holder", &thinks);
@@ -336,7 +336,7 @@ fn neither_a_check_nor_a_tool_that_only_looks_writes_where_another_holds_a_lease
 
 #[test]
 fn a_check_and_a_tool_that_only_looks_are_ended_when_the_lease_is_taken_away() {
-    // G9 Seen to fail without the fence in `Life::verify`, and with `may_write` false for whatever says it is pure.
+    // G9 Seen to fail without the fence in `Life::verify`, and with `writes_files` false for tools that declare no effect.
     for by_check in [true, false] {
         let place = place_with_commands("");
         own_tool(&place, "touch src/begun; sleep 600");

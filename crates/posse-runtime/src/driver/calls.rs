@@ -13,7 +13,7 @@ use posse_core::journal::{Record, ResultOrigin};
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{CallAction, PlannedCall, Run, batches};
 use posse_core::text::head_and_tail;
-use posse_core::tool::{FILE_TOOLS, SESSION_TOOLS, ToolEffect, canonical};
+use posse_core::tool::ToolEffect;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -93,7 +93,7 @@ impl DriverContext<'_> {
     /// Calls that may write are made with the lease that the task has now, or answered with why it has none.
     async fn raise_fence(&self, batch: &[PlannedCall]) -> Result<(Option<Arc<LeaseGuard>>, Option<String>)> {
         let DriverContext { ports, id, start, images, journal, .. } = self;
-        if !batch.iter().any(may_write) {
+        if !batch.iter().any(|planned| self.may_write(planned)) {
             return Ok((None, None));
         }
         Ok(match LeaseGuard::raise(ports, id, journal, start, images).await? {
@@ -126,7 +126,7 @@ impl DriverContext<'_> {
         let arguments = call.arguments.as_object_text();
         let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
         let answered = async {
-            match lost.filter(|_| may_write(planned)) {
+            match lost.filter(|_| self.may_write(planned)) {
                 Some(why) => ToolAnswer::Ran(ToolOutput::error(why)),
                 None => self.ports.tools.call(&call.name, input).await,
             }
@@ -175,6 +175,12 @@ impl DriverContext<'_> {
         results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
     }
 
+    /// Tells whether a call is made that may change files.
+    fn may_write(&self, planned: &PlannedCall) -> bool {
+        let is_made = matches!(planned.action, CallAction::Execute(_) | CallAction::Ask(..));
+        is_made && self.ports.tools.writes_files(&planned.call.name)
+    }
+
     /// The same for every attempt at a call.
     pub(super) fn idempotency_key(&self, call: CallKey) -> String {
         call.idempotency_key(&self.id)
@@ -201,17 +207,6 @@ impl DriverContext<'_> {
             fence: None,
         }
     }
-}
-
-/// Tells whether a call may change files. Session tools and our own read-only tools cannot. Tools that run programs
-/// may, even if they declare no effect.
-fn may_write(planned: &PlannedCall) -> bool {
-    let (CallAction::Execute(effect) | CallAction::Ask(effect, _)) = &planned.action else { return false };
-    let name = canonical(&planned.call.name);
-    let is_one_of = |names: &[&str]| names.contains(&name.as_ref());
-    let looks =
-        *effect == ToolEffect::Pure && (is_one_of(FILE_TOOLS) || is_one_of(&["fetch", "skill", "think"]));
-    !looks && !is_one_of(SESSION_TOOLS)
 }
 
 impl ToolAnswer {

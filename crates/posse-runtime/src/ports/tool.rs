@@ -38,6 +38,11 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Tells whether a call may change files of the workspace. A tool that runs programs may, whatever effect it declares.
+    fn writes_files(&self) -> bool {
+        true
+    }
+
     /// Returns a preview of the call for the person who decides on it. An error answers a call that would fail
     /// anyway, without asking.
     fn propose(&self, _input: &ToolInput<'_>) -> Result<CallProposal, ToolOutput> {

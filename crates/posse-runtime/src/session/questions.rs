@@ -63,6 +63,10 @@ impl Tool for AskParent {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let asking = self.session.upgrade().and_then(|session| {
@@ -141,6 +145,10 @@ struct ReportProgress {
 impl Tool for ReportProgress {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn writes_files(&self) -> bool {
+        false
     }
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {

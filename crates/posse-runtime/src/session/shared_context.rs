@@ -35,6 +35,10 @@ impl Tool for SharedContextTool {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     /// Each action has its own fields, and its own words for what is wrong with them.
     fn checks_arguments(&self) -> bool {
         true

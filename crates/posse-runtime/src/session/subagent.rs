@@ -58,6 +58,10 @@ impl Tool for SubagentTool {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     fn spec_for(&self, grant: &Grant) -> ToolSpec {
         let mut spec = self.spec.clone();
         if !grant.offers("shared_context", ToolEffect::Idempotent) {

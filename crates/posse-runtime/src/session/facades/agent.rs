@@ -62,6 +62,10 @@ impl Tool for AgentTool {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     fn delegates(&self) -> bool {
         true
     }

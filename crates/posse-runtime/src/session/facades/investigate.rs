@@ -95,6 +95,10 @@ impl Tool for RunSubagent {
         &self.spec
     }
 
+    fn writes_files(&self) -> bool {
+        false
+    }
+
     fn delegates(&self) -> bool {
         true
     }
