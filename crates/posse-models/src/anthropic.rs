@@ -19,7 +19,6 @@ use crate::assemble::ReplyAssembler;
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
 use crate::exchange::{ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
-use crate::failure::ProviderError;
 use crate::http::KeyHeader;
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
@@ -45,20 +44,13 @@ impl ProviderFormat for AnthropicMessages {
 }
 
 impl WireCodec for Anthropic {
+    const KEY_HEADER: KeyHeader = KeyHeader::Named("x-api-key");
+    const HEADERS: &'static [(&'static str, &'static str)] = &[("anthropic-version", "2023-06-01")];
     type AnswerReader = MessageReader;
 
     fn path(&self, _: bool) -> String {
         // People write the base URL with and without the version.
         if self.transport.base_url().ends_with("/v1") { "/messages".into() } else { "/v1/messages".into() }
-    }
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader::Named("x-api-key")
-    }
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("anthropic-version", "2023-06-01")]
-    }
-    fn reader(&self) -> MessageReader {
-        MessageReader::default()
     }
 }
 
@@ -73,19 +65,8 @@ impl BodyEncoder for Anthropic {
         out.raw(r#"{"model":"#);
         out.string(&self.model);
         if !request.tools.is_empty() {
-            out.raw(r#","tools":["#);
-            for (position, tool) in request.tools.iter().enumerate() {
-                out.raw(if position > 0 { r#",{"name":"# } else { r#"{"name":"# });
-                out.string(&tool.name);
-                out.field("description", &tool.description);
-                out.raw(r#","input_schema":"#);
-                out.tool_schema(tool)?;
-                if position + 1 == request.tools.len() {
-                    out.raw(CACHE_MARK);
-                }
-                out.raw("}");
-            }
-            out.raw("]");
+            out.raw(r#","tools":"#);
+            out.tools(request.tools, r#"{"name":"#, "input_schema", [CACHE_MARK, "}"])?;
         }
         if !request.system.trim().is_empty() {
             out.raw(r#","system":[{"type":"text","text":"#);
@@ -314,20 +295,6 @@ struct MessageDelta {
 }
 
 #[derive(Deserialize)]
-struct BlockDelta<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Cow<'a, str>,
-    #[serde(borrow, default)]
-    thinking: Cow<'a, str>,
-    #[serde(borrow, default)]
-    signature: Cow<'a, str>,
-    #[serde(borrow, default)]
-    partial_json: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
 struct WholeMessage<'a> {
     #[serde(borrow)]
     content: Vec<&'a RawValue>,
@@ -336,8 +303,9 @@ struct WholeMessage<'a> {
     usage: AnthropicUsage,
 }
 
+/// The start of a block, or a delta of it.
 #[derive(Deserialize)]
-struct BlockStart<'a> {
+struct BlockFragment<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -352,6 +320,8 @@ struct BlockStart<'a> {
     name: Cow<'a, str>,
     #[serde(borrow)]
     input: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    partial_json: Cow<'a, str>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -387,8 +357,7 @@ impl AnthropicUsage {
 impl Reader for MessageReader {
     fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
         if event.name == "error" {
-            let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
-            return Err(ReadError::Provider(error));
+            return Err(ReadError::provider(&event.data));
         }
         let read: MessagesEvent<'_> = serde_json::from_str(&event.data)?;
         let delta = read.delta.map_or("{}", RawValue::get);
@@ -409,10 +378,7 @@ impl Reader for MessageReader {
                 }
             }
             "message_stop" => return Ok(ReadProgress::Done),
-            "error" => {
-                let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
-                return Err(ReadError::Provider(error));
-            }
+            "error" => return Err(ReadError::provider(&event.data)),
             // `ping`, `content_block_stop` and whatever comes next year.
             _ => {}
         }
@@ -455,7 +421,7 @@ impl MessageReader {
         open: bool,
         reply: &mut ReplyAssembler<'_>,
     ) -> Result<(), ReadError> {
-        let block: BlockStart<'_> = serde_json::from_str(raw.get())?;
+        let block: BlockFragment<'_> = serde_json::from_str(raw.get())?;
         let place = (index, 0);
         match block.kind.as_ref() {
             "text" => reply.text(place, &block.text)?,
@@ -482,7 +448,7 @@ impl MessageReader {
     fn delta(
         &mut self,
         index: u64,
-        delta: &BlockDelta<'_>,
+        delta: &BlockFragment<'_>,
         reply: &mut ReplyAssembler<'_>,
     ) -> Result<(), ReadError> {
         let place = (index, 0);

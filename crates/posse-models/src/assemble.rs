@@ -33,10 +33,21 @@ struct ReplyPart {
 }
 
 enum PartContent {
-    Text { text: String, signature: Option<String> },
-    Thinking { text: String, signature: Option<String> },
+    Prose { kind: ProseKind, text: String, signature: Option<String> },
     Call { index: usize, id: String, name: String, arguments: String, signature: Option<String> },
     Opaque { provider: &'static str, json: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProseKind {
+    Text,
+    Thinking,
+}
+
+impl PartContent {
+    fn empty_prose(kind: ProseKind) -> Self {
+        Self::Prose { kind, text: String::new(), signature: None }
+    }
 }
 
 impl<'d> ReplyAssembler<'d> {
@@ -53,8 +64,8 @@ impl<'d> ReplyAssembler<'d> {
     /// The most tokens that everything received so far can have.
     pub fn tokens_at_most(&self) -> u64 {
         let tokens = self.parts.iter().map(|part| match &part.content {
-            PartContent::Text { text, .. } | PartContent::Thinking { text, .. } if text.is_empty() => 0,
-            PartContent::Text { text, .. } | PartContent::Thinking { text, .. } => tokens_at_most(text),
+            PartContent::Prose { text, .. } if text.is_empty() => 0,
+            PartContent::Prose { text, .. } => tokens_at_most(text),
             PartContent::Call { name, arguments, .. } => tokens_at_most(name) + tokens_at_most(arguments),
             PartContent::Opaque { json, .. } => tokens_at_most(json),
         });
@@ -78,37 +89,35 @@ impl<'d> ReplyAssembler<'d> {
 
     /// Appends text to the part at this position.
     pub fn text(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
-        let empty = || PartContent::Text { text: String::new(), signature: None };
-        if let PartContent::Text { text, .. } = self.part(place, empty)? {
-            text.push_str(fragment);
-        }
-        self.bytes += fragment.len() as u64;
-        if !fragment.is_empty() {
-            self.deltas.delta(Delta::Text(fragment));
-        }
-        Ok(())
+        self.prose(place, ProseKind::Text, fragment)
     }
 
     /// Appends thinking to the part at this position.
     pub fn thinking(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
-        let empty = || PartContent::Thinking { text: String::new(), signature: None };
-        if let PartContent::Thinking { text, .. } = self.part(place, empty)? {
-            text.push_str(fragment);
+        self.prose(place, ProseKind::Thinking, fragment)
+    }
+
+    fn prose(&mut self, place: Place, said: ProseKind, fragment: &str) -> Result<(), ModelFailure> {
+        match self.part(place, || PartContent::empty_prose(said))? {
+            PartContent::Prose { kind, text, .. } if *kind == said => text.push_str(fragment),
+            PartContent::Prose { .. } | PartContent::Call { .. } | PartContent::Opaque { .. } => {}
         }
         self.bytes += fragment.len() as u64;
         if !fragment.is_empty() {
-            self.deltas.delta(Delta::Thinking(fragment));
+            self.deltas.delta(match said {
+                ProseKind::Text => Delta::Text(fragment),
+                ProseKind::Thinking => Delta::Thinking(fragment),
+            });
         }
         Ok(())
     }
 
     /// Appends to the signature of the part at `place`; a part that does not exist yet becomes thinking.
     pub fn signature(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
-        let empty = || PartContent::Thinking { text: String::new(), signature: None };
-        match self.part(place, empty)? {
-            PartContent::Text { signature, .. }
-            | PartContent::Thinking { signature, .. }
-            | PartContent::Call { signature, .. } => signature.get_or_insert_default().push_str(fragment),
+        match self.part(place, || PartContent::empty_prose(ProseKind::Thinking))? {
+            PartContent::Prose { signature, .. } | PartContent::Call { signature, .. } => {
+                signature.get_or_insert_default().push_str(fragment)
+            }
             PartContent::Opaque { .. } => {}
         }
         Ok(())
@@ -169,7 +178,7 @@ impl<'d> ReplyAssembler<'d> {
     pub fn call_id(&self, place: Place) -> Option<&str> {
         self.parts.iter().rev().find(|part| part.place == place).and_then(|part| match &part.content {
             PartContent::Call { id, .. } => Some(id.as_str()),
-            PartContent::Text { .. } | PartContent::Thinking { .. } | PartContent::Opaque { .. } => None,
+            PartContent::Prose { .. } | PartContent::Opaque { .. } => None,
         })
     }
 
@@ -186,10 +195,11 @@ impl<'d> ReplyAssembler<'d> {
         let mut index = 0;
         for part in self.parts {
             match part.content {
-                PartContent::Text { text, signature: None } if text.is_empty() => {}
-                PartContent::Text { text, signature } => blocks.push(Block::Text { text, signature }),
-                PartContent::Thinking { text, signature: None } if text.is_empty() => {}
-                PartContent::Thinking { text, signature } => blocks.push(Block::Thinking { text, signature }),
+                PartContent::Prose { text, signature: None, .. } if text.is_empty() => {}
+                PartContent::Prose { kind, text, signature } => blocks.push(match kind {
+                    ProseKind::Text => Block::Text { text, signature },
+                    ProseKind::Thinking => Block::Thinking { text, signature },
+                }),
                 PartContent::Opaque { provider, json } => {
                     blocks.push(Block::Opaque { provider: provider.to_owned(), json })
                 }

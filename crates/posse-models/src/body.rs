@@ -253,9 +253,28 @@ impl JsonBuffer {
         self.raw("\":");
     }
 
-    /// Writes the argument schema of a tool.
-    pub fn tool_schema(&mut self, tool: &ToolSpec) -> Result<(), ModelFailure> {
-        self.checked(&tool.input_schema, || format!("the schema of tool `{}` is not JSON", tool.name))
+    /// Writes the tools as a list of objects: `open` and the name, the description, the schema under `schema_key`, and
+    /// `close`, after `mark` for the last one.
+    pub fn tools(
+        &mut self,
+        tools: &[ToolSpec],
+        open: &str,
+        schema_key: &str,
+        [mark, close]: [&str; 2],
+    ) -> Result<(), ModelFailure> {
+        self.raw("[");
+        for (position, tool) in tools.iter().enumerate() {
+            self.raw(if position > 0 { "," } else { "" });
+            self.raw(open);
+            self.string(&tool.name);
+            self.field("description", &tool.description);
+            self.key(schema_key);
+            self.checked(&tool.input_schema, || format!("the schema of tool `{}` is not JSON", tool.name))?;
+            self.raw(if position + 1 == tools.len() { mark } else { "" });
+            self.raw(close);
+        }
+        self.raw("]");
+        Ok(())
     }
 
     /// Writes the schema of the answer.

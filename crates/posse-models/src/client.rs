@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 
 use posse_core::error::Result;
-use posse_core::reply::{ModelFailure, Reply};
-use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelReply, ModelRequest};
 
 use crate::exchange::{WireCodec, exchange};
 use crate::http::{ProviderEndpoint, ProviderTransport};
@@ -51,11 +50,7 @@ where
         &self.name
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(exchange(self, request, deltas))
     }
 }

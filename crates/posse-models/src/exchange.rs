@@ -11,7 +11,7 @@ use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{DeltaSink, ModelRequest};
+use posse_runtime::ports::{DeltaSink, ModelReply, ModelRequest};
 use serde::Deserialize;
 
 use crate::assemble::ReplyAssembler;
@@ -24,14 +24,11 @@ use crate::tokens::{self, ReportedUsage, Soundness, Weight};
 
 /// A wire format: how it is spoken to, and how it is read.
 pub(crate) trait WireCodec: BodyEncoder + Sync {
-    type AnswerReader: Reader;
+    const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
+    const HEADERS: &'static [(&'static str, &'static str)] = &[];
+    type AnswerReader: Reader + Default;
 
     fn path(&self, streamed: bool) -> String;
-    fn key_header(&self) -> KeyHeader;
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-    fn reader(&self) -> Self::AnswerReader;
 }
 
 /// A text of an answer that may be missing, borrowed where it has no escapes: serde copies each `Option<Cow<str>>`.
@@ -81,6 +78,13 @@ pub(crate) enum ReadError {
     Failed(ModelFailure),
 }
 
+impl ReadError {
+    /// The error that an answer or event reports.
+    pub fn provider(json: &str) -> Self {
+        ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default())
+    }
+}
+
 impl From<ModelFailure> for ReadError {
     fn from(failure: ModelFailure) -> Self {
         ReadError::Failed(failure)
@@ -104,13 +108,14 @@ pub(crate) async fn exchange<F: ProviderFormat>(
     wire: &ProviderClient<F>,
     mut request: ModelRequest<'_>,
     deltas: &dyn DeltaSink,
-) -> Result<Reply, ModelFailure>
+) -> ModelReply
 where
     ProviderClient<F>: WireCodec,
 {
     let body = body::encode(wire, &mut request)?;
     let streamed = !request.settings.buffered;
-    let call = HttpCall { path: wire.path(streamed), key_header: wire.key_header(), headers: wire.headers() };
+    let (key_header, headers) = (ProviderClient::<F>::KEY_HEADER, ProviderClient::<F>::HEADERS);
+    let call = HttpCall { path: wire.path(streamed), key_header, headers };
     let answer = wire.transport.post(&call, &body).await;
     let mut incoming = match answer {
         Ok(incoming) => incoming,
@@ -123,7 +128,7 @@ where
     };
 
     let redactor = incoming.redactor();
-    let mut reader = wire.reader();
+    let mut reader = <ProviderClient<F> as WireCodec>::AnswerReader::default();
     let mut assembler = ReplyAssembler::new(deltas);
     let read = read(&mut incoming, &mut reader, &mut assembler, streamed, &wire.transport).await;
     let received_bytes = assembler.bytes();

@@ -202,7 +202,7 @@ pub(crate) fn retry_after_ms(
     }
     let raw = retry_after?.trim();
     seconds_to_ms(raw).or_else(|| {
-        let wait = http_date(raw)?.duration_since(now()).unwrap_or(Duration::ZERO);
+        let wait = httpdate::parse_http_date(raw).ok()?.duration_since(now()).unwrap_or(Duration::ZERO);
         u64::try_from(wait.as_millis()).ok()
     })
 }
@@ -210,36 +210,6 @@ pub(crate) fn retry_after_ms(
 fn seconds_to_ms(raw: &str) -> Option<u64> {
     let seconds: f64 = raw.trim().parse().ok()?;
     (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1000.0).ceil() as u64)
-}
-
-/// The three forms of a date in HTTP.
-pub(crate) fn http_date(raw: &str) -> Option<SystemTime> {
-    let words: Vec<&str> = raw.split([' ', ',', '-', ':']).filter(|word| !word.is_empty()).collect();
-    let (day, month, year, time) = match words.as_slice() {
-        [_, day, month, year, h, m, s, "GMT"] => (day, month, year, [h, m, s]),
-        [_, month, day, h, m, s, year] => (day, month, year, [h, m, s]),
-        _ => return None,
-    };
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = MONTHS.iter().position(|name| name == month)? as i64 + 1;
-    let day: i64 = day.parse().ok().filter(|day| (1..=31).contains(day))?;
-    let year: i64 = year.parse().ok().filter(|year| (0..=9999).contains(year))?;
-    let year = if year < 70 {
-        year + 2000
-    } else if year < 100 {
-        year + 1900
-    } else {
-        year
-    };
-    let mut seconds = 0;
-    for part in time {
-        seconds = seconds * 60 + part.parse::<i64>().ok().filter(|part| (0..=60).contains(part))?;
-    }
-    // Days since 1970 in the proleptic Gregorian calendar, with the year beginning in March.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
-    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(days * 86_400 + seconds).ok()?))
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_core::reply::FailureKind;
 use posse_core::usage::Usage;
 use posse_runtime::budget::takes_over;
-use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelReply, ModelRequest};
 
 use crate::retry::unpaid;
 
@@ -32,11 +32,7 @@ impl FallbackModel {
         self
     }
 
-    async fn ask_first_to_last(
-        &self,
-        request: ModelRequest<'_>,
-        deltas: &dyn DeltaSink,
-    ) -> Result<Reply, ModelFailure> {
+    async fn ask_first_to_last(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         match &self.default {
             Some(default) if takes_over(default.name(), request.answered_by) => {
                 default.call(request, deltas).await
@@ -53,7 +49,7 @@ impl FallbackModel {
         default: &Arc<dyn Model>,
         mut request: ModelRequest<'_>,
         deltas: &dyn DeltaSink,
-    ) -> Result<Reply, ModelFailure> {
+    ) -> ModelReply {
         let failure = match self.ask_in_order(request.again(), deltas).await {
             Err(failure) if failure.kind == FailureKind::UnknownModel => failure,
             answer => return answer,
@@ -82,11 +78,7 @@ impl FallbackModel {
         }
     }
 
-    async fn ask_in_order(
-        &self,
-        mut request: ModelRequest<'_>,
-        deltas: &dyn DeltaSink,
-    ) -> Result<Reply, ModelFailure> {
+    async fn ask_in_order(&self, mut request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         let mut lost = Usage::default();
         let mut notes = Vec::new();
         let mut model = &self.first;
@@ -133,11 +125,7 @@ impl Model for FallbackModel {
         self.first.name()
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(self.ask_first_to_last(request, deltas))
     }
 }
@@ -191,6 +179,7 @@ fn another_may_do_better(kind: FailureKind) -> bool {
 mod tests {
     use posse_core::agent::ModelSettings;
     use posse_core::message::Message;
+    use posse_core::reply::{ModelFailure, Reply};
 
     use super::*;
     use crate::fake::{Fake, Seen, ask, ask_with, failure};

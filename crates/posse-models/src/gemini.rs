@@ -17,7 +17,6 @@ use crate::assemble::ReplyAssembler;
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
 use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
-use crate::failure::ProviderError;
 use crate::http::KeyHeader;
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
@@ -50,6 +49,7 @@ impl Gemini {
 }
 
 impl WireCodec for Gemini {
+    const KEY_HEADER: KeyHeader = KeyHeader::Named("x-goog-api-key");
     type AnswerReader = CandidateReader;
 
     fn path(&self, streamed: bool) -> String {
@@ -59,12 +59,6 @@ impl WireCodec for Gemini {
         let model: String = name.chars().map(|c| if legal(c) { c } else { '_' }).collect();
         let method = if streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
         format!("/models/{model}:{method}")
-    }
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader::Named("x-goog-api-key")
-    }
-    fn reader(&self) -> CandidateReader {
-        CandidateReader::default()
     }
 }
 
@@ -83,16 +77,9 @@ impl BodyEncoder for Gemini {
             out.raw("}]},");
         }
         if !request.tools.is_empty() {
-            out.raw(r#""tools":[{"functionDeclarations":["#);
-            for (position, tool) in request.tools.iter().enumerate() {
-                out.raw(if position > 0 { r#",{"name":"# } else { r#"{"name":"# });
-                out.string(&tool.name);
-                out.field("description", &tool.description);
-                out.raw(r#","parametersJsonSchema":"#);
-                out.tool_schema(tool)?;
-                out.raw("}");
-            }
-            out.raw("]}],");
+            out.raw(r#""tools":[{"functionDeclarations":"#);
+            out.tools(request.tools, r#"{"name":"#, "parametersJsonSchema", ["", "}"])?;
+            out.raw("}],");
         }
         out.raw(r#""contents":["#);
         Ok(())
@@ -342,7 +329,7 @@ impl GeminiUsage {
 impl Reader for CandidateReader {
     fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
         if event.name == "error" {
-            return Err(ReadError::Provider(ProviderError::parse(event.data.as_bytes()).unwrap_or_default()));
+            return Err(ReadError::provider(&event.data));
         }
         self.chunk(&event.data, reply)?;
         // Some versions give a reason with every chunk, so it is no end yet.
@@ -382,7 +369,7 @@ impl CandidateReader {
     fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         let chunk: GeminiChunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
-            return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
+            return Err(ReadError::provider(json));
         }
         if let Some(usage) = &chunk.usage_metadata {
             self.usage.update(usage);
@@ -405,17 +392,16 @@ impl CandidateReader {
     /// Reasons that mean the model wrote something the API itself could not read: asking again helps.
     fn check(&self) -> Result<(), ReadError> {
         let Some(finish) = self.finish.as_deref() else { return Ok(()) };
-        let broken = [
-            "MALFORMED_FUNCTION_CALL",
-            "UNEXPECTED_TOOL_CALL",
-            "MALFORMED_RESPONSE",
-            "MISSING_THOUGHT_SIGNATURE",
-        ];
-        if broken.contains(&finish) {
-            let message = format!("the model's output was unusable: {finish}");
-            return Err(ModelFailure::new(FailureKind::Protocol, message).into());
+        match finish {
+            "MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "MALFORMED_RESPONSE"
+            | "MISSING_THOUGHT_SIGNATURE" => {
+                let message = format!("the model's output was unusable: {finish}");
+                Err(ModelFailure::new(FailureKind::Protocol, message).into())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn part(&mut self, raw: &RawValue, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {

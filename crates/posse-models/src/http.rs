@@ -401,7 +401,10 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 /// In milliseconds.
 fn wait_asked_for(headers: &HeaderMap) -> Option<u64> {
-    let now = || text(headers, &header::DATE).and_then(failure::http_date).unwrap_or_else(SystemTime::now);
+    let now = || {
+        let date = text(headers, &header::DATE).and_then(|date| httpdate::parse_http_date(date).ok());
+        date.unwrap_or_else(SystemTime::now)
+    };
     let exact = text(headers, &HeaderName::from_static("retry-after-ms"));
     failure::retry_after_ms(exact, text(headers, &header::RETRY_AFTER), now)
 }

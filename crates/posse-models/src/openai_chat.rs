@@ -17,8 +17,6 @@ use crate::assemble::{Place, ReplyAssembler};
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
 use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
-use crate::failure::ProviderError;
-use crate::http::KeyHeader;
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
 
@@ -80,12 +78,6 @@ impl WireCodec for OpenAiChat {
     fn path(&self, _: bool) -> String {
         "/chat/completions".to_owned()
     }
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader::Bearer
-    }
-    fn reader(&self) -> ChatReader {
-        ChatReader::default()
-    }
 }
 
 impl BodyEncoder for OpenAiChat {
@@ -99,17 +91,9 @@ impl BodyEncoder for OpenAiChat {
         out.raw(r#"{"model":"#);
         out.string(&self.model);
         if !request.tools.is_empty() {
-            out.raw(r#","tools":["#);
-            for (position, tool) in request.tools.iter().enumerate() {
-                out.raw(if position > 0 { "," } else { "" });
-                out.raw(r#"{"type":"function","function":{"name":"#);
-                out.string(&tool.name);
-                out.field("description", &tool.description);
-                out.raw(r#","parameters":"#);
-                out.tool_schema(tool)?;
-                out.raw("}}");
-            }
-            out.raw("]");
+            out.raw(r#","tools":"#);
+            let open = r#"{"type":"function","function":{"name":"#;
+            out.tools(request.tools, open, "parameters", ["", "}}"])?;
         }
         out.raw(r#","messages":["#);
         if !request.system.trim().is_empty() {
@@ -245,6 +229,21 @@ pub(crate) fn effort_wire(model: &str, effort: Effort) -> &'static str {
     }
 }
 
+/// Adds the arguments of a call: a string by the specification; some servers send the object itself.
+pub(crate) fn arguments(
+    raw: Option<&RawValue>,
+    place: Place,
+    reply: &mut ReplyAssembler<'_>,
+) -> Result<(), ReadError> {
+    match raw.map_or("null", RawValue::get) {
+        "null" => Ok(()),
+        text if text.starts_with('"') => {
+            Ok(reply.arguments(place, &serde_json::from_str::<Cow<'_, str>>(text)?)?)
+        }
+        object => Ok(reply.arguments(place, object)?),
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct ChatReader {
     finish: Option<String>,
@@ -301,7 +300,6 @@ struct CallDelta<'a> {
 struct ChatFunction<'a> {
     #[serde(borrow)]
     name: Option<OptionalText<'a>>,
-    /// A string by the specification; some servers send the object itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
@@ -311,22 +309,18 @@ struct ChatFunction<'a> {
 struct ChatUsage {
     prompt_tokens: ReportedCount,
     completion_tokens: ReportedCount,
-    prompt_tokens_details: Option<PromptDetails>,
-    completion_tokens_details: Option<CompletionDetails>,
+    prompt_tokens_details: Option<TokenDetails>,
+    completion_tokens_details: Option<TokenDetails>,
     /// DeepSeek's name for cached tokens.
     prompt_cache_hit_tokens: ReportedCount,
 }
 
+/// Parts of a count of tokens.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-struct PromptDetails {
-    cached_tokens: ReportedCount,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct CompletionDetails {
-    reasoning_tokens: ReportedCount,
+pub(crate) struct TokenDetails {
+    pub cached_tokens: ReportedCount,
+    pub reasoning_tokens: ReportedCount,
 }
 
 impl ChatUsage {
@@ -348,8 +342,7 @@ impl Reader for ChatReader {
             return Ok(ReadProgress::Done);
         }
         if event.name == "error" {
-            let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
-            return Err(ReadError::Provider(error));
+            return Err(ReadError::provider(&event.data));
         }
         self.chunk(&event.data, reply)?;
         Ok(if self.finish.is_some() { ReadProgress::Ending } else { ReadProgress::More })
@@ -383,7 +376,7 @@ impl ChatReader {
     fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         let chunk: ChatChunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
-            return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
+            return Err(ReadError::provider(json));
         }
         if chunk.usage.is_some() {
             self.usage = chunk.usage;
@@ -427,15 +420,7 @@ impl ChatReader {
         let place = self.place(call.index, id, name, reply);
         self.newest_call = Some(place);
         reply.call(place, id, name)?;
-        if let Some(arguments) = function.and_then(|function| function.arguments) {
-            let raw = arguments.get();
-            if raw.starts_with('"') {
-                reply.arguments(place, &serde_json::from_str::<Cow<'_, str>>(raw)?)?;
-            } else if raw != "null" {
-                reply.arguments(place, raw)?;
-            }
-        }
-        Ok(())
+        arguments(function.and_then(|function| function.arguments), place, reply)
     }
 
     /// Resolves the call that a fragment belongs to. The index decides, except that a named fragment with a new id

@@ -16,9 +16,7 @@ use crate::assemble::ReplyAssembler;
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
 use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
-use crate::failure::ProviderError;
-use crate::http::KeyHeader;
-use crate::openai_chat::{effort_wire, marked};
+use crate::openai_chat::{TokenDetails, arguments, effort_wire, marked};
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
 
@@ -54,12 +52,6 @@ impl WireCodec for OpenAiResponses {
     fn path(&self, _: bool) -> String {
         "/responses".to_owned()
     }
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader::Bearer
-    }
-    fn reader(&self) -> ResponseReader {
-        ResponseReader::default()
-    }
 }
 
 impl BodyEncoder for OpenAiResponses {
@@ -80,17 +72,9 @@ impl BodyEncoder for OpenAiResponses {
             out.field("instructions", request.system);
         }
         if !request.tools.is_empty() {
-            out.raw(r#","tools":["#);
-            for (position, tool) in request.tools.iter().enumerate() {
-                out.raw(if position > 0 { "," } else { "" });
-                out.raw(r#"{"type":"function","name":"#);
-                out.string(&tool.name);
-                out.field("description", &tool.description);
-                out.raw(r#","strict":false,"parameters":"#);
-                out.tool_schema(tool)?;
-                out.raw("}");
-            }
-            out.raw("]");
+            out.raw(r#","tools":"#);
+            let open = r#"{"type":"function","strict":false,"name":"#;
+            out.tools(request.tools, open, "parameters", ["", "}"])?;
         }
         out.raw(r#","input":["#);
         Ok(())
@@ -221,20 +205,8 @@ struct IncompleteDetails {
 struct ResponsesUsage {
     input_tokens: ReportedCount,
     output_tokens: ReportedCount,
-    input_tokens_details: Option<InputDetails>,
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct InputDetails {
-    cached_tokens: ReportedCount,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    reasoning_tokens: ReportedCount,
+    input_tokens_details: Option<TokenDetails>,
+    output_tokens_details: Option<TokenDetails>,
 }
 
 #[derive(Deserialize)]
@@ -301,14 +273,9 @@ impl Reader for ResponseReader {
                 return Ok(ReadProgress::Done);
             }
             "response.failed" | "response.cancelled" => {
-                let body = read.response.map_or("{}", RawValue::get);
-                let error = ProviderError::parse(body.as_bytes()).unwrap_or_default();
-                return Err(ReadError::Provider(error));
+                return Err(ReadError::provider(read.response.map_or("{}", RawValue::get)));
             }
-            "error" => {
-                let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
-                return Err(ReadError::Provider(error));
-            }
+            "error" => return Err(ReadError::provider(&event.data)),
             _ => {}
         }
         Ok(ReadProgress::More)
@@ -379,7 +346,7 @@ impl ResponseReader {
     fn last(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
         let response: ResponseBody<'_> = serde_json::from_str(json)?;
         if response.error.is_some_and(|error| error.get() != "null") || response.status == "failed" {
-            return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
+            return Err(ReadError::provider(json));
         }
         let mut items = std::mem::take(&mut self.items);
         items.sort_by_key(|(output_index, _)| *output_index);
@@ -441,12 +408,7 @@ impl ResponseReader {
                 let place = (place, 0);
                 let id = item.call_id.or(item.id).unwrap_or_default();
                 reply.call(place, &id, item.name.as_deref().unwrap_or_default())?;
-                let arguments = item.arguments.map_or("null", RawValue::get);
-                if arguments.starts_with('"') {
-                    reply.arguments(place, &serde_json::from_str::<Cow<'_, str>>(arguments)?)?;
-                } else if arguments != "null" {
-                    reply.arguments(place, arguments)?;
-                }
+                arguments(item.arguments, place, reply)?;
             }
             "reasoning" => reasoning(place, &item, reply)?,
             // Items of server tools: only their own provider can use them again.

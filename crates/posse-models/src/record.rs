@@ -13,7 +13,7 @@ use posse_core::message::Message;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
-use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelRequest, ToolUse};
+use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelReply, ModelRequest, ToolUse};
 use serde::{Deserialize, Serialize};
 
 /// A recording is read as a whole.
@@ -65,11 +65,7 @@ impl RecordedModel {
         Self { inner, recorder }
     }
 
-    async fn call_and_write(
-        &self,
-        request: ModelRequest<'_>,
-        deltas: &dyn DeltaSink,
-    ) -> Result<Reply, ModelFailure> {
+    async fn call_and_write(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         let fingerprint = RequestFingerprint::of(&request);
         let result = self.inner.call(request, deltas).await;
         let answer = match &result {
@@ -101,11 +97,7 @@ impl Model for RecordedModel {
         self.inner.name()
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(self.call_and_write(request, deltas))
     }
 }
@@ -166,7 +158,7 @@ impl ReplayModel {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
 
-    fn take(&self, asked: &RequestFingerprint) -> Result<Reply, ModelFailure> {
+    fn take(&self, asked: &RequestFingerprint) -> ModelReply {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let left = || self.exchanges.iter().enumerate().filter(|(index, _)| !given[*index]);
         let Some((index, exchange)) = left().find(|(_, exchange)| exchange.fingerprint == *asked) else {
@@ -194,11 +186,7 @@ impl Model for ReplayModel {
         &self.model
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         let result = self.take(&RequestFingerprint::of(&request));
         if let Ok(reply) = &result {
             crate::scripted::show(&reply.blocks, deltas);
@@ -309,7 +297,7 @@ mod tests {
     use crate::fake::{Act, Fake, Seen, ask_with, failure};
     use crate::scripted::{ScriptStep, ScriptedModel};
 
-    async fn say(model: &dyn Model, texts: &[&str]) -> Result<Reply, ModelFailure> {
+    async fn say(model: &dyn Model, texts: &[&str]) -> ModelReply {
         let messages: Vec<Message> = texts.iter().map(|text| Message::user(*text)).collect();
         ask_with(model, &messages, &ModelSettings::default(), &NoDeltas).await
     }
@@ -317,7 +305,7 @@ mod tests {
     struct Taped {
         _directory: tempfile::TempDir,
         path: std::path::PathBuf,
-        results: Vec<Result<Reply, ModelFailure>>,
+        results: Vec<ModelReply>,
     }
 
     /// Records a failure for `one`, and replies for `one` and `one, two`.

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::board::Urgency;
-use posse_core::message::{Block, Message};
-use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
-use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelReply, ModelRequest};
 
 use crate::governor::{AdmissionFailure, CallPermit, QUEUED_MAX, RateGovernor};
+use crate::tokens::message_tokens;
 
 /// Retry limits and backoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,11 +60,7 @@ impl RetryModel {
         self
     }
 
-    async fn attempts(
-        &self,
-        mut request: ModelRequest<'_>,
-        deltas: &dyn DeltaSink,
-    ) -> Result<Reply, ModelFailure> {
+    async fn attempts(&self, mut request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         let mut lost = Usage::default();
         let mut made = RetryAttempts::default();
         loop {
@@ -173,11 +169,7 @@ impl Model for RetryModel {
         self.inner.name()
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(self.attempts(request, deltas))
     }
 }
@@ -273,20 +265,9 @@ fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &ShownDel
 fn input_at_most(request: &ModelRequest<'_>) -> u64 {
     let tool = |texts: [&str; 3]| texts.into_iter().map(tokens_at_most).sum::<u64>();
     let tools = request.tools.iter().map(|spec| tool([&spec.name, &spec.description, &spec.input_schema]));
-    let messages = request.messages.iter().map(|message| match message {
-        Message::User { text } => tokens_at_most(text),
-        Message::Assistant { blocks } => blocks.iter().map(block_at_most).sum(),
-        Message::Results { results } => results.iter().map(|result| tokens_at_most(&result.text)).sum(),
-    });
+    let messages =
+        request.messages.iter().map(|message| message_tokens(message, |text| tokens_at_most(text)));
     tokens_at_most(request.system) + tools.sum::<u64>() + messages.sum::<u64>()
-}
-
-fn block_at_most(block: &Block) -> u64 {
-    match block {
-        Block::Text { text, .. } | Block::Thinking { text, .. } => tokens_at_most(text),
-        Block::ToolCall(call) => tokens_at_most(&call.name) + tokens_at_most(call.arguments.as_object_text()),
-        Block::Opaque { json, .. } => tokens_at_most(json),
-    }
 }
 
 #[cfg(test)]

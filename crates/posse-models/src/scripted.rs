@@ -36,10 +36,12 @@ use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
-use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelRequest, ToolUse};
+use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelReply, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+
+use crate::tokens::{block_tokens, message_tokens};
 
 /// A script is written by hand; anything longer is a mistake in the path.
 const SCRIPT_BYTES_MAX: usize = 4 << 20;
@@ -198,7 +200,7 @@ impl ScriptedModel {
         ModelFailure::new(FailureKind::InvalidRequest, format!("the script `{}` {what}", self.name))
     }
 
-    async fn play(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
+    async fn play(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         let position = self.take(request.messages, request.unanswered)?;
         let step = &self.steps[position.step];
         if step.delay_ms > 0 {
@@ -226,11 +228,7 @@ impl Model for ScriptedModel {
         &self.name
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(self.play(request, deltas))
     }
 }
@@ -264,8 +262,9 @@ fn locate(steps: &[ScriptStep], messages: &[Message]) -> Result<ScriptPosition, 
             at.began = index;
         }
         plays += 1;
+        let results = messages.get(index + 1).and_then(as_results).unwrap_or_default();
         match &step.repeat_until {
-            Some(wanted) if !next_results(messages, index).iter().any(|r| r.text.contains(wanted)) => {
+            Some(wanted) if !results.iter().any(|result| result.text.contains(wanted)) => {
                 let most = step.repeat_max.unwrap_or(REPEAT_MAX);
                 if plays >= most {
                     let wanted = prefix(wanted, 100);
@@ -283,13 +282,6 @@ fn locate(steps: &[ScriptStep], messages: &[Message]) -> Result<ScriptPosition, 
         }
     }
     Ok(at)
-}
-
-fn next_results(messages: &[Message], assistant: usize) -> &[ToolResult] {
-    match messages.get(assistant + 1) {
-        Some(Message::Results { results }) => results,
-        _ => &[],
-    }
 }
 
 impl ScriptStep {
@@ -414,30 +406,12 @@ fn stop_of(word: &str) -> ReplyStop {
 fn estimated(request: &ModelRequest<'_>, blocks: &[Block]) -> Usage {
     let tools =
         request.tools.iter().map(|t| estimate_tokens(&t.description) + estimate_tokens(&t.input_schema));
-    let messages = request.messages.iter().map(message_tokens);
+    let messages = request.messages.iter().map(|message| message_tokens(message, estimate_tokens));
     Usage {
         input: estimate_tokens(request.system) + tools.sum::<u64>() + messages.sum::<u64>(),
-        output: blocks.iter().map(block_tokens).sum(),
+        output: blocks.iter().map(|block| block_tokens(block, estimate_tokens)).sum(),
         estimated: true,
         ..Usage::default()
-    }
-}
-
-fn message_tokens(message: &Message) -> u64 {
-    match message {
-        Message::User { text } => estimate_tokens(text),
-        Message::Assistant { blocks } => blocks.iter().map(block_tokens).sum(),
-        Message::Results { results } => results.iter().map(|result| estimate_tokens(&result.text)).sum(),
-    }
-}
-
-fn block_tokens(block: &Block) -> u64 {
-    match block {
-        Block::Text { text, .. } | Block::Thinking { text, .. } => estimate_tokens(text),
-        Block::ToolCall(call) => {
-            estimate_tokens(&call.name) + estimate_tokens(call.arguments.as_object_text())
-        }
-        Block::Opaque { json, .. } => estimate_tokens(json),
     }
 }
 

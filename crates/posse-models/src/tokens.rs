@@ -1,5 +1,6 @@
 //! Usage as providers report it, and what we make of a report that is missing or nonsense.
 
+use posse_core::message::{Block, Message};
 use posse_core::tokens::{tokens_at_least, tokens_at_most};
 use posse_core::usage::Usage;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -151,6 +152,24 @@ pub(crate) struct Weight<'a> {
 impl Weight<'_> {
     fn least(&self) -> u64 {
         tokens_at_least(self.bytes)
+    }
+}
+
+/// Tokens of a message, by the count of a text.
+pub(crate) fn message_tokens(message: &Message, count: impl Fn(&str) -> u64) -> u64 {
+    match message {
+        Message::User { text } => count(text),
+        Message::Assistant { blocks } => blocks.iter().map(|block| block_tokens(block, &count)).sum(),
+        Message::Results { results } => results.iter().map(|result| count(&result.text)).sum(),
+    }
+}
+
+/// Tokens of a block, by the count of a text.
+pub(crate) fn block_tokens(block: &Block, count: impl Fn(&str) -> u64) -> u64 {
+    match block {
+        Block::Text { text, .. } | Block::Thinking { text, .. } => count(text),
+        Block::ToolCall(call) => count(&call.name) + count(call.arguments.as_object_text()),
+        Block::Opaque { json, .. } => count(json),
     }
 }
 

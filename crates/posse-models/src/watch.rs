@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use posse_core::reply::{FailureKind, ModelFailure, Reply};
-use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelRequest};
+use posse_core::reply::{FailureKind, ModelFailure};
+use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelReply, ModelRequest};
 use tokio::time::{Instant, sleep_until};
 
 /// Timeouts after which a silent call counts as stalled.
@@ -41,7 +41,7 @@ impl WatchedModel {
         Self { inner, patience }
     }
 
-    async fn watch(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
+    async fn watch(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         // A reply that is asked for in one piece sends nothing before it is whole: only the call's own end counts.
         let streamed = !request.settings.buffered;
         let pulse = DeltaPulse::new(deltas);
@@ -105,11 +105,7 @@ impl Model for WatchedModel {
         self.inner.name()
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(self.watch(request, deltas))
     }
 }
@@ -155,7 +151,7 @@ mod tests {
     use super::*;
     use crate::fake::{Act, Fake, ask};
 
-    async fn outcome_of(patience: StallTimeouts, acts: Vec<Act>) -> (Result<Reply, ModelFailure>, u64) {
+    async fn outcome_of(patience: StallTimeouts, acts: Vec<Act>) -> (ModelReply, u64) {
         let model = WatchedModel::new(Arc::new(Fake::new("a", [acts])), patience);
         let start = Instant::now();
         (ask(&model).await, start.elapsed().as_secs())
@@ -165,7 +161,7 @@ mod tests {
         std::iter::repeat_n(acts, times).flatten().collect()
     }
 
-    fn stalled(message: &str) -> Result<Reply, ModelFailure> {
+    fn stalled(message: &str) -> ModelReply {
         Err(ModelFailure::new(FailureKind::Stalled, message))
     }
 

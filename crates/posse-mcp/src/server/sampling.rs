@@ -16,7 +16,7 @@ use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
-use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelRequest};
+use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelReply, ModelRequest};
 use rmcp::RoleServer;
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, CreateMessageRequest, CreateMessageRequestParams,
@@ -155,7 +155,7 @@ impl HostModel {
         Self { hosts, name: format!("{PROVIDER}:{model}"), wish }
     }
 
-    async fn ask(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> Result<Reply, ModelFailure> {
+    async fn ask(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
         let mut lost = Usage::default();
         loop {
             let failed = |kind, message: String| ModelFailure { lost, ..ModelFailure::new(kind, message) };
@@ -252,11 +252,7 @@ impl Model for HostModel {
         &self.name
     }
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
         Box::pin(self.ask(request, deltas))
     }
 }

@@ -4,6 +4,9 @@ use posse_core::agent::ModelSettings;
 
 use tokio::time::Instant;
 
+use posse_core::message::Message;
+use posse_core::reply::Reply;
+
 use super::*;
 use crate::fake::{Act, Fake, PROMPT, Seen, ask, ask_with, asking_to_wait, failure};
 use crate::governor::COOL_DOWN_MAX;

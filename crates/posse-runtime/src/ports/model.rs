@@ -16,6 +16,9 @@ use posse_core::usage::{ByModel, Usage};
 use super::BoxFuture;
 use crate::budget::ModelTariff;
 
+/// Reply of a model call, or its failure.
+pub type ModelReply = Result<Reply, ModelFailure>;
+
 /// A model behind any wire format. Retry, fallback, recording and watching are models that wrap a model.
 ///
 /// A provider translates and never loops. The future may be dropped at any await: that is how a call is cancelled.
@@ -23,11 +26,7 @@ pub trait Model: Send + Sync {
     /// `provider:model`, for people and for the journal.
     fn name(&self) -> &str;
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>>;
+    fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply>;
 }
 
 /// Opens models by reference. The composition root knows keys, base URLs and wrappers.
