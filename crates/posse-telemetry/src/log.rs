@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_core::ErrorCode;
 use posse_core::event::{Event, EventEntry};
-use posse_core::id::TaskId;
+use posse_core::id::{CallKey, TaskId};
 use posse_core::message::Block;
 use posse_core::usage::Usage;
 use posse_runtime::delegation::wire_status;
@@ -65,16 +65,19 @@ impl EventLog {
 
     fn record<'a>(&self, task: &'a TaskId, event: &'a str) -> LogRecord<'a> {
         LogRecord {
+            session_id: task.session(),
+            event,
             task_id: Some(task.as_str()),
             agent: self.agent(task),
-            ..LogRecord::new(task.session(), event)
+            details: String::new(),
+            payload: None,
         }
     }
 
     /// Emits a record that carries only text.
     fn text(&self, task: &TaskId, event: &str, turn: u32, payload: Value) {
-        LogRecord { turn: Some(turn), payload: Some(payload.to_string()), ..self.record(task, event) }
-            .emit(Level::INFO);
+        let record = self.record(task, event).with("turn", turn);
+        LogRecord { payload: Some(payload.to_string()), ..record }.emit(Level::INFO);
     }
 }
 
@@ -84,113 +87,71 @@ impl Observer for EventLog {
         if let Event::Queued { agent } | Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
             self.know(task, agent);
         }
+        let record = self.record(task, event.kind());
         // Event texts are reasons that may quote a model, a tool or a provider.
-        let text = |text: &str| {
-            (self.payloads == PayloadPolicy::InFull).then(|| json!({ "text": text }).to_string())
+        let quoting = |record, text: &str| {
+            let in_full = self.payloads == PayloadPolicy::InFull;
+            LogRecord { payload: in_full.then(|| json!({ "text": text }).to_string()), ..record }
         };
-        match event {
-            Event::Started { model, .. } => {
-                LogRecord { model: Some(model), ..self.record(task, event.kind()) }.emit(Level::INFO);
-            }
-            Event::Queued { .. } | Event::Resumed { .. } => self.record(task, event.kind()).emit(Level::INFO),
-            Event::TurnStarted { turn, .. } => {
-                LogRecord { turn: Some(*turn), ..self.record(task, event.kind()) }.emit(Level::DEBUG);
-            }
+        let (record, level) = match event {
+            Event::Started { model, .. } => (record.with("model", model.as_str()), Level::INFO),
+            Event::Queued { .. } | Event::Resumed { .. } => (record, Level::INFO),
+            Event::TurnStarted { turn, .. } => (record.with("turn", *turn), Level::DEBUG),
             Event::Replied { turn, model, usage, calls } => {
-                let record =
-                    LogRecord { turn: Some(*turn), model: Some(model), ..self.record(task, event.kind()) };
-                LogRecord { calls: Some(*calls), ..with_tokens(record, usage) }.emit(Level::INFO);
+                let record = record.with("model", model.as_str()).with("turn", *turn).with("calls", *calls);
+                (with_tokens(record, usage), Level::INFO)
             }
-            Event::Noted { note } => {
-                if let Some(note) = text(note) {
-                    LogRecord { payload: Some(note), ..self.record(task, event.kind()) }.emit(Level::INFO);
-                }
-            }
+            Event::Noted { .. } if self.payloads == PayloadPolicy::Never => return,
+            Event::Noted { note } => (quoting(record, note), Level::INFO),
             Event::ModelRetry { why, wait_ms } => {
-                let record = LogRecord { wait_ms: Some(*wait_ms), ..self.record(task, event.kind()) };
-                LogRecord { payload: text(why), ..record }.emit(Level::WARN);
+                (quoting(record.with("wait_ms", *wait_ms), why), Level::WARN)
             }
             Event::ModelFailed { kind, message } => {
-                let record = LogRecord { error: Some(kind.wire()), ..self.record(task, event.kind()) };
-                LogRecord { payload: text(message), ..record }.emit(Level::WARN);
+                (quoting(record.with("error", kind.wire()), message), Level::WARN)
             }
-            Event::ToolStarted { key, tool, .. } => {
-                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) }
-                    .emit(Level::DEBUG);
-            }
-            Event::ToolRefused { key, tool, why } => {
-                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
-                LogRecord { payload: text(why), ..record }.emit(Level::WARN);
-            }
+            Event::ToolStarted { key, tool, .. } => (of_call(record, key, tool), Level::DEBUG),
+            Event::ToolRefused { key, tool, why } => (quoting(of_call(record, key, tool), why), Level::WARN),
             Event::ApprovalRequested { key, tool, summary, .. } => {
-                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
-                LogRecord { payload: text(summary), ..record }.emit(Level::WARN);
+                (quoting(of_call(record, key, tool), summary), Level::WARN)
             }
             Event::ApprovalResolved { key, tool, approved, .. } => {
-                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
                 let status = if *approved { "approved" } else { "denied" };
-                LogRecord { status: Some(status.to_owned()), ..record }.emit(Level::INFO);
+                (of_call(record, key, tool).with("status", status), Level::INFO)
             }
             Event::ToolFinished { key, tool, is_error, in_doubt, bytes, millis, .. } => {
-                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
-                let record =
-                    LogRecord { call, tool, turn: Some(key.turn), ..self.record(task, event.kind()) };
-                LogRecord {
-                    is_error: Some(*is_error),
-                    in_doubt: in_doubt.then_some(true),
-                    bytes: Some(*bytes),
-                    duration_ms: Some(*millis),
-                    ..record
-                }
-                .emit(Level::INFO);
+                let record = of_call(record, key, tool).with("is_error", *is_error);
+                let record = record.with_some("in_doubt", in_doubt.then_some(true));
+                (record.with("bytes", *bytes).with("duration_ms", *millis), Level::INFO)
             }
-            Event::Elided { bytes, .. } => {
-                LogRecord { bytes: Some(*bytes), ..self.record(task, event.kind()) }.emit(Level::INFO);
-            }
-            Event::Verifying { command } => {
-                LogRecord { payload: text(command), ..self.record(task, event.kind()) }.emit(Level::DEBUG);
-            }
+            Event::Elided { bytes, .. } => (record.with("bytes", *bytes), Level::INFO),
+            Event::Verifying { command } => (quoting(record, command), Level::DEBUG),
             Event::Verified { command, passed, millis, .. } => {
-                let record = LogRecord { payload: text(command), ..self.record(task, event.kind()) };
-                LogRecord { is_error: Some(!passed), duration_ms: Some(*millis), ..record }.emit(Level::INFO);
+                let record = record.with("is_error", !passed).with("duration_ms", *millis);
+                (quoting(record, command), Level::INFO)
             }
-            Event::WrappingUp { reason } => {
-                LogRecord { reason: Some(reason.wire()), ..self.record(task, event.kind()) }
-                    .emit(Level::INFO);
-            }
+            Event::WrappingUp { reason } => (record.with("reason", reason.wire()), Level::INFO),
             Event::Finished { status, stop, turns, tool_calls, usage } => {
-                let record = LogRecord {
-                    status: Some(status.wire().to_owned()),
-                    reason: Some(stop.wire()),
-                    turns_used: Some(u64::from(*turns)),
-                    tool_calls: Some(*tool_calls),
-                    ..self.record(task, event.kind())
-                };
-                with_tokens(record, usage).emit(Level::INFO);
                 self.agents().remove(task);
+                let record = record.with("turns_used", *turns).with("tool_calls", *tool_calls);
+                let record = record.with("status", status.wire()).with("reason", stop.wire());
+                (with_tokens(record, usage), Level::INFO)
             }
-        }
+        };
+        record.emit(level);
     }
 
     fn delegation(&self, caller: &TaskId, fact: &DelegationFact) {
         LogRecord {
             task_id: fact.task.as_ref().map(TaskId::as_str),
             agent: fact.agent.as_ref().map(ToString::to_string),
-            caller_task_id: Some(caller.as_str()),
-            call: Some(fact.call.to_string()),
-            action: Some(fact.action),
-            status: fact.state.map(|state| wire_status(state).to_owned()),
-            turns_used: fact.turns.map(u64::from),
-            error: fact.error.map(ErrorCode::wire),
-            ..LogRecord::new(caller.session(), "subagent")
+            ..self.record(caller, "subagent")
         }
+        .with("caller_task_id", caller.as_str())
+        .with("action", fact.action)
+        .with("call", fact.call.to_string())
+        .with_some("turns_used", fact.turns)
+        .with_some("status", fact.state.map(wire_status))
+        .with_some("error", fact.error.map(ErrorCode::wire))
         .emit(Level::INFO);
     }
 
@@ -222,13 +183,15 @@ impl Observer for EventLog {
     }
 }
 
+fn of_call<'a>(record: LogRecord<'a>, key: &CallKey, tool: &str) -> LogRecord<'a> {
+    record.with("tool", tool_name(tool)).with("call", key.to_string()).with("turn", key.turn)
+}
+
 fn with_tokens<'a>(record: LogRecord<'a>, usage: &Usage) -> LogRecord<'a> {
-    LogRecord {
-        input_tokens: Some(usage.input),
-        output_tokens: Some(usage.output),
-        cache_read_tokens: Some(usage.cache_read),
-        ..record
-    }
+    record
+        .with("input_tokens", usage.input)
+        .with("output_tokens", usage.output)
+        .with("cache_read_tokens", usage.cache_read)
 }
 
 fn text_of(blocks: &[Block]) -> String {

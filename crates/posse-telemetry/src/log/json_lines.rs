@@ -95,8 +95,13 @@ struct LogLine(String);
 
 impl LogLine {
     fn field(&mut self, name: &str, value: &Value) {
-        self.0.push_str(&format!(",{}:{value}", Value::from(name)));
+        push_field(&mut self.0, name, value);
     }
+}
+
+/// Appends a field to the inside of a JSON object.
+pub(super) fn push_field(line: &mut String, name: &str, value: &Value) {
+    line.push_str(&format!(",{}:{value}", Value::from(name)));
 }
 
 impl Visit for LogLine {
@@ -104,9 +109,12 @@ impl Visit for LogLine {
         self.field(field.name(), &format!("{value:?}").into());
     }
     fn record_str(&mut self, field: &Field, value: &str) {
-        // A payload is already JSON, so embed it as such.
-        let json = (field.name() == "payload").then(|| serde_json::from_str(value).ok()).flatten();
-        self.field(field.name(), &json.unwrap_or_else(|| value.into()));
+        match field.name() {
+            // Both are already JSON.
+            "details" => self.0.push_str(value),
+            "payload" => self.field("payload", &serde_json::from_str(value).unwrap_or_else(|_| value.into())),
+            name => self.field(name, &value.into()),
+        }
     }
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.field(field.name(), &value.into());

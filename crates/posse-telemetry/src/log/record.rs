@@ -1,42 +1,35 @@
-//! One log record with every possible field. A field without a value is omitted.
+//! One log record. A field without a value is omitted.
 
+use serde_json::Value;
 use tracing::Level;
 
-/// The fields of a log line. Programs read these names, so they never change.
-#[derive(Default)]
+use super::json_lines::push_field;
+
+/// A log line. Programs read the names of its fields, so they never change.
 pub struct LogRecord<'a> {
     pub session_id: &'a str,
     pub event: &'a str,
     pub task_id: Option<&'a str>,
     pub agent: Option<String>,
-    pub caller_task_id: Option<&'a str>,
-    pub action: Option<&'static str>,
-    pub tool: Option<String>,
-    pub call: Option<String>,
-    pub model: Option<&'a str>,
-    pub turn: Option<u32>,
-    pub turns_used: Option<u64>,
-    pub calls: Option<u32>,
-    pub tool_calls: Option<u32>,
-    pub status: Option<String>,
-    pub reason: Option<&'static str>,
-    pub error: Option<&'static str>,
-    pub is_error: Option<bool>,
-    pub in_doubt: Option<bool>,
-    pub input_tokens: Option<u64>,
-    pub output_tokens: Option<u64>,
-    pub cache_read_tokens: Option<u64>,
-    pub bytes: Option<u64>,
-    pub duration_ms: Option<u64>,
-    pub wait_ms: Option<u64>,
+    /// Further fields as they stand in the line, because `tracing` wants all names at compile time.
+    pub details: String,
     /// JSON text.
     pub payload: Option<String>,
 }
 
-impl<'a> LogRecord<'a> {
-    /// Creates a record without optional fields.
-    pub fn new(session_id: &'a str, event: &'a str) -> Self {
-        Self { session_id, event, ..Self::default() }
+impl LogRecord<'_> {
+    /// Adds a field.
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        push_field(&mut self.details, name, &value.into());
+        self
+    }
+
+    /// Adds a field if it has a value.
+    pub fn with_some(self, name: &'static str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
     }
 
     /// Emits the record at this level.
@@ -59,26 +52,7 @@ macro_rules! write {
             session_id = $record.session_id,
             task_id = $record.task_id,
             agent = $record.agent,
-            caller_task_id = $record.caller_task_id,
-            action = $record.action,
-            tool = $record.tool,
-            call = $record.call,
-            model = $record.model,
-            turn = $record.turn,
-            turns_used = $record.turns_used,
-            calls = $record.calls,
-            tool_calls = $record.tool_calls,
-            status = $record.status,
-            reason = $record.reason,
-            error = $record.error,
-            is_error = $record.is_error,
-            in_doubt = $record.in_doubt,
-            input_tokens = $record.input_tokens,
-            output_tokens = $record.output_tokens,
-            cache_read_tokens = $record.cache_read_tokens,
-            bytes = $record.bytes,
-            duration_ms = $record.duration_ms,
-            wait_ms = $record.wait_ms,
+            details = $record.details,
             payload = $record.payload,
         )
     };
