@@ -11,10 +11,6 @@ use serde_json::{Value, json};
 use crate::formats::{copilot, each_once};
 use crate::frontmatter::shown;
 use crate::node::{YamlEntry, YamlNode};
-use crate::schema::{
-    self, AccessWord, AgentFile, ApprovalWord, BudgetField, EffortWord, IsolationWord, NameList, NetworkWord,
-    TaskInWord,
-};
 
 /// An exported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +96,14 @@ impl ExportWriter<'_> {
         if let Some(value) = value {
             self.put(key, value);
         }
+    }
+
+    fn put_list(&mut self, key: &'static str, list: Vec<String>) {
+        self.put_some(key, (!list.is_empty()).then_some(list));
+    }
+
+    fn put_map(&mut self, key: &'static str, map: serde_json::Map<String, Value>) {
+        self.put_some(key, (!map.is_empty()).then_some(map));
     }
 
     fn put_if(&mut self, key: &'static str, flag: bool) {
@@ -344,63 +348,60 @@ impl FlatRights {
 fn native(out: &mut ExportWriter<'_>) -> String {
     let d = out.d;
     let limits = &d.limits;
-    let budget = BudgetField {
-        max_cost_usd: limits.cost_micros.map(|micros| micros as f64 / 1e6),
-        max_input_tokens: limits.input_tokens,
-        max_output_tokens: limits.output_tokens,
-    };
-    let has_budget =
-        limits.cost_micros.is_some() || limits.input_tokens.is_some() || limits.output_tokens.is_some();
-    let file = AgentFile {
-        name: d.name.to_string(),
-        description: d.description.clone(),
-        model: d.model.candidates.first().cloned(),
-        fallback_models: (d.model.candidates.len() > 1).then(|| d.model.candidates[1..].to_vec()),
-        tools: out.rights.tools.as_deref().map(|tools| NameList::List(texts(tools))),
-        disallowed_tools: (!out.rights.deny.is_empty()).then(|| NameList::List(texts(&out.rights.deny))),
-        effort: d.model.effort.map(|effort| match effort {
-            Effort::Low => EffortWord::Low,
-            Effort::Medium => EffortWord::Medium,
-            Effort::High => EffortWord::High,
-            Effort::Max => EffortWord::Max,
+    out.put("name", d.name.as_str());
+    out.put("description", d.description.as_str());
+    out.put_some("model", d.model.candidates.first().cloned());
+    out.put_list("fallback_models", d.model.candidates.get(1..).unwrap_or_default().to_vec());
+    out.put_some("tools", out.rights.tools.as_deref().map(texts));
+    out.put_list("disallowed_tools", texts(&out.rights.deny));
+    out.put_some("effort", d.model.effort.map(Effort::wire));
+    out.put_some("temperature", temperature(d));
+    out.put_some("max_turns", limits.turns);
+    out.put_some("max_tool_calls", limits.tool_calls);
+    out.put_some("timeout", limits.wall_s);
+    let budget = [
+        ("max_cost_usd", limits.cost_micros.map(|micros| json!(micros as f64 / 1e6))),
+        ("max_input_tokens", limits.input_tokens.map(Value::from)),
+        ("max_output_tokens", limits.output_tokens.map(Value::from)),
+    ];
+    let budget = budget.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    out.put_map("budget", budget.collect());
+    out.put_some("extends", d.extends.as_ref().map(ToString::to_string));
+    out.put_some("system_prompt_append", d.prompt_append.clone());
+    out.put_some("write_paths", d.rights.write_paths.clone());
+    out.put_some("read_roots", d.rights.read_roots.clone());
+    out.put_some(
+        "network",
+        d.rights.network.as_ref().map(|network| match network.is_none() {
+            true => Value::from("none"),
+            false => Value::from(Vec::<String>::from(network.clone())),
         }),
-        temperature: d.model.temperature,
-        max_turns: limits.turns,
-        max_tool_calls: limits.tool_calls,
-        timeout: limits.wall_s,
-        budget: has_budget.then_some(budget),
-        extends: d.extends.as_ref().map(ToString::to_string),
-        system_prompt_append: d.prompt_append.clone(),
-        write_paths: d.rights.write_paths.clone().map(NameList::List),
-        read_roots: d.rights.read_roots.clone().map(NameList::List),
-        network: d.rights.network.as_ref().map(|network| match network.is_none() {
-            true => schema::NetworkField::Word(NetworkWord::None),
-            false => schema::NetworkField::Hosts(NameList::List(network.clone().into())),
+    );
+    out.put_some(
+        "approval",
+        d.approval.map(|approval| match approval {
+            ApprovalSetting::Ask => "ask",
+            ApprovalSetting::Deny => "deny",
+            ApprovalSetting::Auto => "auto",
         }),
-        approval: d.approval.map(|approval| match approval {
-            ApprovalSetting::Ask => ApprovalWord::Ask,
-            ApprovalSetting::Deny => ApprovalWord::Deny,
-            ApprovalSetting::Auto => ApprovalWord::Auto,
+    );
+    out.put_some("access", (d.rights.access == AccessLevel::ReadOnly).then_some("read-only"));
+    out.put_some("output_schema", d.output_schema.clone().filter(Value::is_object));
+    out.put_list("verify", d.verify.clone());
+    out.put_map("mcp_servers", d.mcp_servers.clone().into_iter().collect());
+    out.put_list("skills", d.skills.clone());
+    out.put_some("color", d.color.clone());
+    out.put_if("background", d.mode.background);
+    out.put_if("hidden", d.mode.hidden);
+    out.put_some("isolation", (d.isolation == Isolation::Worktree).then_some("worktree"));
+    out.put_some(
+        "task_in",
+        d.task_in.map(|place| match place {
+            TaskIn::System => "system",
+            TaskIn::User => "user",
         }),
-        access: (d.rights.access == AccessLevel::ReadOnly).then_some(AccessWord::ReadOnly),
-        output_schema: d
-            .output_schema
-            .as_ref()
-            .and_then(Value::as_object)
-            .map(|schema| schema.clone().into_iter().collect()),
-        verify: (!d.verify.is_empty()).then(|| d.verify.clone()),
-        mcp_servers: (!d.mcp_servers.is_empty()).then(|| d.mcp_servers.clone()),
-        skills: (!d.skills.is_empty()).then(|| NameList::List(d.skills.clone())),
-        color: d.color.clone(),
-        background: d.mode.background.then_some(true),
-        hidden: d.mode.hidden.then_some(true),
-        isolation: (d.isolation == Isolation::Worktree).then_some(IsolationWord::Worktree),
-        task_in: d.task_in.map(|place| match place {
-            TaskIn::System => TaskInWord::System,
-            TaskIn::User => TaskInWord::User,
-        }),
-    };
-    markdown(&file, &d.prompt)
+    );
+    markdown(&OrderedKeys(&out.keys), &d.prompt)
 }
 
 fn codex(out: &mut ExportWriter<'_>) -> String {
@@ -415,11 +416,14 @@ fn codex(out: &mut ExportWriter<'_>) -> String {
     if out.is_restricted() {
         out.put("sandbox_mode", "read-only");
     }
-    match d.approval {
-        Some(ApprovalSetting::Deny) => out.put("approval_policy", "never"),
-        Some(ApprovalSetting::Ask) => out.put("approval_policy", "on-request"),
-        Some(ApprovalSetting::Auto) | None => {}
-    }
+    out.put_some(
+        "approval_policy",
+        match d.approval {
+            Some(ApprovalSetting::Deny) => Some("never"),
+            Some(ApprovalSetting::Ask) => Some("on-request"),
+            Some(ApprovalSetting::Auto) | None => None,
+        },
+    );
     out.put("developer_instructions", d.prompt.as_str());
     let wants_servers = |tools: &Vec<ToolPattern>| tools.iter().any(|pattern| pattern.name().contains('*'));
     if !d.mcp_servers.is_empty() && d.rights.tools.as_ref().is_none_or(wants_servers) {
@@ -481,7 +485,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         }
         Format::Qwen => {
             model(out, &["openai"]);
-            lists(out, "disallowedTools", qwen_tool);
+            lists(out, qwen_tool);
             refuse_if_empty(out);
             out.put_some("approvalMode", mode(d, "plan", "yolo", "bubble"));
             out.put_some("maxTurns", d.limits.turns);
@@ -539,21 +543,17 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
 fn claude(out: &mut ExportWriter<'_>) {
     let d = out.d;
     model(out, &["anthropic"]);
-    lists(out, "disallowedTools", claude_tool);
+    lists(out, claude_tool);
     out.put_some("effort", d.model.effort.map(Effort::wire));
     out.put_some(
         "permissionMode",
         mode(d, "plan", "bypassPermissions", "default").filter(|mode| *mode != "default"),
     );
     out.put_some("maxTurns", d.limits.turns);
-    if !d.skills.is_empty() {
-        out.put("skills", d.skills.clone());
-    }
+    out.put_list("skills", d.skills.clone());
     mcp_servers(out, "mcpServers");
     out.put_if("background", d.mode.background);
-    if d.isolation == Isolation::Worktree {
-        out.put("isolation", "worktree");
-    }
+    out.put_some("isolation", (d.isolation == Isolation::Worktree).then_some("worktree"));
     out.put_some("color", d.color.clone());
 }
 
@@ -583,10 +583,7 @@ fn opencode(out: &mut ExportWriter<'_>) {
     if !permission.0.is_empty() {
         out.keys.push(("permission", permission.node()));
     }
-    if !d.model.options.is_empty() {
-        let options: serde_json::Map<String, Value> = d.model.options.clone().into_iter().collect();
-        out.put("options", options);
-    }
+    out.put_map("options", d.model.options.clone().into_iter().collect());
 }
 
 fn permission(out: &mut ExportWriter<'_>) -> OpencodePermission {
@@ -712,10 +709,7 @@ fn temperature(d: &Definition) -> Option<f64> {
 }
 
 fn mcp_servers(out: &mut ExportWriter<'_>, key: &'static str) {
-    if !out.d.mcp_servers.is_empty() {
-        let servers: serde_json::Map<String, Value> = out.d.mcp_servers.clone().into_iter().collect();
-        out.put(key, servers);
-    }
+    out.put_map(key, out.d.mcp_servers.clone().into_iter().collect());
 }
 
 fn mode(d: &Definition, plan: &'static str, auto: &'static str, ask: &'static str) -> Option<&'static str> {
@@ -729,15 +723,11 @@ fn mode(d: &Definition, plan: &'static str, auto: &'static str, ask: &'static st
 }
 
 /// Writes the allow and deny lists, for formats that have both.
-fn lists(out: &mut ExportWriter<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -> String) {
-    if let Some(tools) = &out.rights.tools {
-        let tools: Vec<String> = tools.iter().map(spelling).collect();
-        out.put("tools", tools);
-    }
-    if !out.rights.deny.is_empty() {
-        let deny: Vec<String> = out.rights.deny.iter().map(spelling).collect();
-        out.put(deny_key, deny);
-    }
+fn lists(out: &mut ExportWriter<'_>, spelling: fn(&ToolPattern) -> String) {
+    let spelled = |tools: &Vec<ToolPattern>| tools.iter().map(spelling).collect::<Vec<String>>();
+    let (tools, deny) = (out.rights.tools.as_ref().map(spelled), spelled(&out.rights.deny));
+    out.put_some("tools", tools);
+    out.put_list("disallowedTools", deny);
 }
 
 /// Reports the lost tool lists, for formats that have none.

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use posse_core::definition::{FieldFate, FieldReport, Remark, RemarkSeverity};
 use posse_core::text::{prefix, visible};
 use posse_messages::{LocalizedText, localized};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::frontmatter::{error, shown, warning};
 use crate::node::{YamlEntry, YamlNode};
@@ -161,25 +161,27 @@ impl FieldReader {
 
     /// Takes a number in the given range.
     pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
-        let allowed = || localized!("allowed-number", least = range.start(), most = range.end());
-        match self.value(key)? {
-            YamlNode::Number(number) => match number.as_f64().filter(|number| range.contains(number)) {
-                Some(number) => Some(number),
-                None => self.refuse(key, &number.to_string().into(), &allowed()),
-            },
-            other => self.refuse(key, &other.kind(), &allowed()),
-        }
+        let allowed = localized!("allowed-number", least = range.start(), most = range.end());
+        self.ranged(key, &allowed, |number| number.as_f64().filter(|number| range.contains(number)))
     }
 
     /// Takes a whole number in the given range.
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
-        let allowed = || localized!("allowed-whole", least = range.start(), most = range.end());
+        let allowed = localized!("allowed-whole", least = range.start(), most = range.end());
+        self.ranged(key, &allowed, |number| number.as_u64().filter(|number| range.contains(number)))
+    }
+
+    fn ranged<T>(
+        &mut self,
+        key: &'static str,
+        allowed: &LocalizedText,
+        within: impl Fn(&Number) -> Option<T>,
+    ) -> Option<T> {
         match self.value(key)? {
-            YamlNode::Number(number) => match number.as_u64().filter(|number| range.contains(number)) {
-                Some(number) => Some(number),
-                None => self.refuse(key, &number.to_string().into(), &allowed()),
-            },
-            other => self.refuse(key, &other.kind(), &allowed()),
+            YamlNode::Number(number) => {
+                within(&number).or_else(|| self.refuse(key, &number.to_string().into(), allowed))
+            }
+            other => self.refuse(key, &other.kind(), allowed),
         }
     }
 
@@ -232,6 +234,13 @@ impl FieldReader {
             }
             None => self.refuse(key, &shown(&text).into(), &listed(words)),
         }
+    }
+
+    /// Takes one of the given words, each used as written.
+    pub fn plain_word<T: Copy>(&mut self, key: &'static str, words: &[(&'static str, T)]) -> Option<T> {
+        let words: Vec<Word<T>> =
+            words.iter().map(|(word, value)| (*word, *value, LocalizedText::default as fn() -> _)).collect();
+        self.word(key, &words)
     }
 
     /// Records that a taken value was mapped to something else.

@@ -17,7 +17,8 @@ mod qwen;
 use std::collections::BTreeMap;
 
 use posse_core::agent::Effort;
-use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format};
+use posse_core::definition::{ApprovalSetting, DESCRIPTION_CHARS_MAX, Definition, Format};
+use posse_core::grant::AccessLevel;
 use posse_core::pattern::ToolPattern;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_messages::{LocalizedText, localized};
@@ -46,26 +47,6 @@ pub fn apply(format: Format, f: &mut FieldReader, d: &mut Definition) {
         Format::Factory => factory::apply(f, d),
         Format::Goose => goose::apply(f, d),
     }
-}
-
-fn no_hooks() -> LocalizedText {
-    localized!("no-hooks")
-}
-
-fn no_memory() -> LocalizedText {
-    localized!("no-memory")
-}
-
-fn no_skills() -> LocalizedText {
-    localized!("no-skills-beforehand")
-}
-
-fn not_ours() -> LocalizedText {
-    localized!("vendors-own")
-}
-
-fn no_instructions() -> LocalizedText {
-    localized!("project-instructions-unused")
 }
 
 /// Maximum description size: about two thousand tokens in every request of a delegating agent.
@@ -257,6 +238,30 @@ fn effort(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
     }
 }
 
+/// Meaning of a word of Claude Code's `permissionMode`, which other tools copy.
+#[derive(Clone, Copy)]
+enum PermissionMode {
+    AsSession,
+    Plan,
+    Approval(ApprovalSetting),
+}
+
+const FREE: PermissionMode = PermissionMode::Approval(ApprovalSetting::Auto);
+const REFUSING: PermissionMode = PermissionMode::Approval(ApprovalSetting::Deny);
+
+fn permission_mode(
+    f: &mut FieldReader,
+    d: &mut Definition,
+    key: &'static str,
+    words: &[Word<PermissionMode>],
+) {
+    match f.word(key, words) {
+        None | Some(PermissionMode::AsSession) => {}
+        Some(PermissionMode::Plan) => d.rights.access = AccessLevel::ReadOnly,
+        Some(PermissionMode::Approval(approval)) => d.approval = Some(approval),
+    }
+}
+
 fn temperature(f: &mut FieldReader, d: &mut Definition) {
     // The value has few digits, and a request carries an `f32`.
     d.model.temperature = f.number("temperature", 0.0..=2.0).map(|number| number as f32);
@@ -303,7 +308,7 @@ fn mcp_servers(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
 fn skills(f: &mut FieldReader, d: &mut Definition) {
     if let Some(skills) = f.texts("skills") {
         d.skills = skills;
-        f.unused("skills", no_skills());
+        f.unused("skills", localized!("no-skills-beforehand"));
     }
 }
 

@@ -141,9 +141,6 @@ impl<'de> Visitor<'de> for NodeVisitor {
     fn visit_str<E>(self, text: &str) -> Result<YamlNode, E> {
         Ok(YamlNode::Text(text.to_owned()))
     }
-    fn visit_string<E>(self, text: String) -> Result<YamlNode, E> {
-        Ok(YamlNode::Text(text))
-    }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<YamlNode, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {

@@ -1,7 +1,6 @@
 //! Claude Code, `.claude/agents/**/*.md`.
 
-use posse_core::definition::{ApprovalSetting, Isolation};
-use posse_core::grant::AccessLevel;
+use posse_core::definition::Isolation;
 
 use super::{FieldNeed, *};
 
@@ -13,20 +12,20 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     denied(f, d, "disallowedTools", as_written);
     model(f, d, "model", model_names::any);
     effort(f, d, "effort");
-    permission_mode(f, d);
+    permission_mode(f, d, "permissionMode", PERMISSION_MODES);
     turns(f, d, "maxTurns");
     skills(f, d);
     mcp_servers(f, d, "mcpServers");
     background(f, d, "background");
     color(f, d);
-    if f.word("isolation", &[("worktree", (), LocalizedText::default)]).is_some() {
+    if f.plain_word("isolation", &[("worktree", ())]).is_some() {
         d.isolation = Isolation::Worktree;
     }
     d.mode.disabled = f.flag("disabled").unwrap_or_default();
-    f.ignore("hooks", no_hooks);
-    f.ignore("memory", no_memory);
+    f.ignore("hooks", || localized!("no-hooks"));
+    f.ignore("memory", || localized!("no-memory"));
     f.ignore("initialPrompt", || localized!("initial-prompt-unused"));
-    f.ignore("omitClaudeMd", no_instructions);
+    f.ignore("omitClaudeMd", || localized!("project-instructions-unused"));
 }
 
 /// Reads `allowedTools`: not a key of Claude Code, but in use, and meant to exclude other tools.
@@ -42,32 +41,12 @@ fn allowed_tools(f: &mut FieldReader, d: &mut Definition) {
     }
 }
 
-#[derive(Clone, Copy)]
-enum PermissionMode {
-    AsSession,
-    Plan,
-    Approval(ApprovalSetting),
-}
-
-fn permission_mode(f: &mut FieldReader, d: &mut Definition) {
-    use PermissionMode::{AsSession, Plan};
-    let mode = f.word(
-        "permissionMode",
-        &[
-            ("default", AsSession, LocalizedText::default),
-            ("manual", AsSession, LocalizedText::default),
-            ("plan", Plan, || "access: read-only".into()),
-            ("acceptEdits", AsSession, || localized!("into-approval-session")),
-            ("auto", PermissionMode::Approval(ApprovalSetting::Auto), || localized!("into-approval-auto")),
-            ("bypassPermissions", PermissionMode::Approval(ApprovalSetting::Auto), || {
-                localized!("into-approval-auto")
-            }),
-            ("dontAsk", PermissionMode::Approval(ApprovalSetting::Deny), || localized!("into-approval-deny")),
-        ],
-    );
-    match mode {
-        None | Some(AsSession) => {}
-        Some(Plan) => d.rights.access = AccessLevel::ReadOnly,
-        Some(PermissionMode::Approval(approval)) => d.approval = Some(approval),
-    }
-}
+const PERMISSION_MODES: &[Word<PermissionMode>] = &[
+    ("default", PermissionMode::AsSession, LocalizedText::default),
+    ("manual", PermissionMode::AsSession, LocalizedText::default),
+    ("plan", PermissionMode::Plan, || "access: read-only".into()),
+    ("acceptEdits", PermissionMode::AsSession, || localized!("into-approval-session")),
+    ("auto", FREE, || localized!("into-approval-auto")),
+    ("bypassPermissions", FREE, || localized!("into-approval-auto")),
+    ("dontAsk", REFUSING, || localized!("into-approval-deny")),
+];

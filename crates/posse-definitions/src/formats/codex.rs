@@ -39,7 +39,7 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     f.ignore("nickname_candidates", || localized!("tasks-have-numbers"));
     f.ignore("sandbox_workspace_write", || localized!("no-own-sandbox"));
     f.ignore("features", || localized!("features-unused"));
-    f.ignore("skills", no_skills);
+    f.ignore("skills", || localized!("no-skills-beforehand"));
     for key in ["model_reasoning_summary", "model_verbosity", "personality", "service_tier"] {
         f.ignore(key, || localized!("no-provider-takes-it"));
     }

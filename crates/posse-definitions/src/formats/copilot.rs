@@ -36,9 +36,9 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     skills(f, d);
     f.ignore("user-invocable", || localized!("every-agent-named"));
     for key in ["argument-hint", "target", "handoffs", "metadata", "deferred-tool-loading", "mode"] {
-        f.ignore(key, not_ours);
+        f.ignore(key, || localized!("vendors-own"));
     }
-    f.ignore("hooks", no_hooks);
+    f.ignore("hooks", || localized!("no-hooks"));
     if d.prompt.contains("#tool:") {
         f.warn("tools", localized!("tool-sign-not-replaced"));
     }

@@ -4,9 +4,8 @@ use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
 pub fn apply(f: &mut FieldReader, d: &mut Definition) {
-    let kind =
-        f.word("kind", &[("local", (), LocalizedText::default), ("remote", (), LocalizedText::default)]);
-    if f.has("agent_card_url") || f.has("agent_card_json") || (kind.is_some() && is_remote(f)) {
+    let is_remote = f.plain_word("kind", &[("local", false), ("remote", true)]) == Some(true);
+    if f.has("agent_card_url") || f.has("agent_card_json") || is_remote {
         remote(f);
         return;
     }
@@ -23,10 +22,6 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
         d.limits.wall_s = Some(seconds);
         f.mapped("timeout_mins", localized!("seconds-whole", seconds));
     }
-}
-
-fn is_remote(f: &mut FieldReader) -> bool {
-    f.text("kind").as_deref() == Some("remote")
 }
 
 /// Marks a remote agent as unsupported. It stays listed, so that people can see why it is missing.

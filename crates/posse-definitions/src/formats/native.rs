@@ -25,22 +25,10 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     write_paths(f, d);
     d.rights.read_roots = f.texts("read_roots");
     network(f, d);
-    d.approval = f.word(
-        "approval",
-        &[
-            ("ask", ApprovalSetting::Ask, LocalizedText::default),
-            ("deny", ApprovalSetting::Deny, LocalizedText::default),
-            ("auto", ApprovalSetting::Auto, LocalizedText::default),
-        ],
-    );
-    let access = f.word(
-        "access",
-        &[
-            ("read-only", AccessLevel::ReadOnly, LocalizedText::default),
-            ("whole", AccessLevel::Whole, LocalizedText::default),
-        ],
-    );
-    d.rights.access = access.unwrap_or_default();
+    use ApprovalSetting::{Ask, Auto, Deny};
+    d.approval = f.plain_word("approval", &[("ask", Ask), ("deny", Deny), ("auto", Auto)]);
+    let levels = [("read-only", AccessLevel::ReadOnly), ("whole", AccessLevel::Whole)];
+    d.rights.access = f.plain_word("access", &levels).unwrap_or_default();
     output_schema(f, d);
     verify(f, d);
     mcp_servers(f, d, "mcp_servers");
@@ -48,17 +36,10 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     color(f, d);
     background(f, d, "background");
     d.mode.hidden = f.flag("hidden").unwrap_or_default();
-    isolation(f, d);
+    let kinds = [("none", Isolation::None), ("worktree", Isolation::Worktree)];
+    d.isolation = f.plain_word("isolation", &kinds).unwrap_or_default();
     let inherited = if d.extends.is_some() { None } else { Some(TaskIn::System) };
-    d.task_in = f
-        .word(
-            "task_in",
-            &[
-                ("system", TaskIn::System, LocalizedText::default),
-                ("user", TaskIn::User, LocalizedText::default),
-            ],
-        )
-        .or(inherited);
+    d.task_in = f.plain_word("task_in", &[("system", TaskIn::System), ("user", TaskIn::User)]).or(inherited);
 }
 
 /// Reads the write paths, and rejects invalid ones now instead of at the start of a task.
@@ -130,15 +111,4 @@ fn verify(f: &mut FieldReader, d: &mut Definition) {
         Some(other) => f.refuse("verify", &other.kind(), &localized!("allowed-commands")).unwrap_or_default(),
     };
     d.verify = commands;
-}
-
-fn isolation(f: &mut FieldReader, d: &mut Definition) {
-    let isolation = f.word(
-        "isolation",
-        &[
-            ("none", Isolation::None, LocalizedText::default),
-            ("worktree", Isolation::Worktree, LocalizedText::default),
-        ],
-    );
-    d.isolation = isolation.unwrap_or_default();
 }

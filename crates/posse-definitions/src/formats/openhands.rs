@@ -26,9 +26,9 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     skills(f, d);
     mcp_servers(f, d, "mcp_servers");
     mcp_servers(f, d, "mcp_config");
-    f.ignore("hooks", no_hooks);
+    f.ignore("hooks", || localized!("no-hooks"));
     f.ignore("condenser", || localized!("run-shortens"));
-    f.ignore("profile_store_dir", not_ours);
+    f.ignore("profile_store_dir", || localized!("vendors-own"));
 }
 
 /// Translates an entry: `TerminalTool`, `terminal`, `file_editor`.

@@ -19,10 +19,10 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     turn_budget(f, d);
     background(f, d, "async");
     skills(f, d);
-    f.ignore("memory", no_memory);
+    f.ignore("memory", || localized!("no-memory"));
     f.ignore("systemPromptMode", || localized!("whole-system-prompt"));
-    f.ignore("inheritProjectContext", no_instructions);
-    f.ignore("inheritSkills", no_skills);
+    f.ignore("inheritProjectContext", || localized!("project-instructions-unused"));
+    f.ignore("inheritSkills", || localized!("no-skills-beforehand"));
     f.ignore("maxSubagentDepth", || localized!("depth-of-operator"));
     f.ignore("aliases", || localized!("one-name"));
     f.ignore("toolTimeoutMs", || localized!("tools-have-bounds"));
@@ -40,7 +40,7 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
         "interactive",
         "runner",
     ] {
-        f.ignore(key, not_ours);
+        f.ignore(key, || localized!("vendors-own"));
     }
 }
 

@@ -1,8 +1,5 @@
 //! Qwen Code, `.qwen/agents/*.md`.
 
-use posse_core::definition::ApprovalSetting;
-use posse_core::grant::AccessLevel;
-
 use super::{FieldNeed, *};
 
 /// Reads the keys of this format.
@@ -11,8 +8,8 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     tools(f, d, "tools", as_written);
     denied(f, d, "disallowedTools", as_written);
     model(f, d, "model", model_names::any);
-    approval_mode(f, d, "approvalMode");
-    approval_mode(f, d, "permissionMode");
+    permission_mode(f, d, "approvalMode", PERMISSION_MODES);
+    permission_mode(f, d, "permissionMode", PERMISSION_MODES);
     turns(f, d, "maxTurns");
     if let Some(mut inner) = f.inner("runConfig") {
         turns(&mut inner, d, "max_turns");
@@ -23,36 +20,16 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     color(f, d);
     background(f, d, "background");
     mcp_servers(f, d, "mcpServers");
-    f.ignore("hooks", no_hooks);
+    f.ignore("hooks", || localized!("no-hooks"));
 }
 
-#[derive(Clone, Copy)]
-enum QwenApproval {
-    AsSession,
-    Plan,
-    Approval(ApprovalSetting),
-}
-
-fn approval_mode(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
-    use QwenApproval::{AsSession, Plan};
-    let mode = f.word(
-        key,
-        &[
-            ("default", AsSession, LocalizedText::default),
-            ("plan", Plan, || "access: read-only".into()),
-            ("auto-edit", AsSession, || localized!("into-approval-session")),
-            ("acceptEdits", AsSession, || localized!("into-approval-session")),
-            ("yolo", QwenApproval::Approval(ApprovalSetting::Auto), || localized!("into-approval-auto")),
-            ("bypassPermissions", QwenApproval::Approval(ApprovalSetting::Auto), || {
-                localized!("into-approval-auto")
-            }),
-            ("dontAsk", QwenApproval::Approval(ApprovalSetting::Deny), || localized!("into-approval-deny")),
-            ("bubble", QwenApproval::Approval(ApprovalSetting::Ask), || "approval: ask".into()),
-        ],
-    );
-    match mode {
-        None | Some(AsSession) => {}
-        Some(Plan) => d.rights.access = AccessLevel::ReadOnly,
-        Some(QwenApproval::Approval(approval)) => d.approval = Some(approval),
-    }
-}
+const PERMISSION_MODES: &[Word<PermissionMode>] = &[
+    ("default", PermissionMode::AsSession, LocalizedText::default),
+    ("plan", PermissionMode::Plan, || "access: read-only".into()),
+    ("auto-edit", PermissionMode::AsSession, || localized!("into-approval-session")),
+    ("acceptEdits", PermissionMode::AsSession, || localized!("into-approval-session")),
+    ("yolo", FREE, || localized!("into-approval-auto")),
+    ("bypassPermissions", FREE, || localized!("into-approval-auto")),
+    ("dontAsk", REFUSING, || localized!("into-approval-deny")),
+    ("bubble", PermissionMode::Approval(ApprovalSetting::Ask), || "approval: ask".into()),
+];
