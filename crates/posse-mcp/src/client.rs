@@ -8,10 +8,10 @@
 mod connection;
 mod definition;
 #[cfg(test)]
-mod far;
-#[cfg(test)]
 mod hostile;
 mod http;
+#[cfg(test)]
+mod http_tests;
 mod input;
 mod lines;
 mod oauth;
