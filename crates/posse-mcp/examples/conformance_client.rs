@@ -56,7 +56,7 @@ async fn converse(url: &str) -> Result<(), String> {
     };
     let vault = Arc::new(InMemory::default());
     let memory = Arc::new(Forgetful::default());
-    let server = McpClient::with_vault(config, Arc::new(NoProcess), memory, Some(vault));
+    let server = McpClient::new(config, Arc::new(NoProcess), memory, Some(vault));
     let mut used = use_all(&server).await;
     for _ in 0..SIGN_INS_MAX {
         match &used {

@@ -244,7 +244,7 @@ impl ServerRegistry {
         }
         let memory = Arc::new(PinFiles::at(sources.state.clone()));
         let starter = Arc::new(ConfinedStarter::new(launch, sources.grant.clone()));
-        let server = McpClient::with_vault(config, starter, memory.clone(), Some(memory));
+        let server = McpClient::new(config, starter, memory.clone(), Some(memory));
         self.all.push(NamedServer { server, origin, confinement, what });
     }
 

@@ -87,7 +87,8 @@ impl ToolServer {
 
     /// Connects to the server and lists its tools. A server that dies is started again when a tool is called.
     pub async fn connect(self) -> Result<Vec<Arc<dyn Tool>>> {
-        let client = McpClient::new(self.config, Arc::new(PlainStarter), Arc::new(MemoryPins::default()));
+        let client =
+            McpClient::new(self.config, Arc::new(PlainStarter), Arc::new(MemoryPins::default()), None);
         client.meet().await?;
         client.tools()
     }

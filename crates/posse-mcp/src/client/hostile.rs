@@ -290,7 +290,7 @@ impl Play {
             annotations: AnnotationTrust::Ignored,
         };
         let starter = Arc::new(Stage { mode, world: world.clone() });
-        let server = McpClient::new(config, starter, memory.clone());
+        let server = McpClient::new(config, starter, memory.clone(), None);
         Self { server, world, memory, mode, cancel: CancellationToken::new() }
     }
 

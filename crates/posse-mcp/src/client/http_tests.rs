@@ -180,7 +180,7 @@ fn server(url: &str) -> Arc<McpClient> {
         call: Duration::from_secs(30),
         annotations: AnnotationTrust::Ignored,
     };
-    McpClient::new(config, Arc::new(Nobody), Arc::new(InMemory::default()))
+    McpClient::new(config, Arc::new(Nobody), Arc::new(InMemory::default()), None)
 }
 
 async fn call(server: &Arc<McpClient>) -> ToolOutput {

@@ -54,17 +54,8 @@ struct ConnectedServer {
 }
 
 impl McpClient {
-    /// Creates a server without sign-in.
-    pub fn new(
-        config: ServerConfig,
-        starter: Arc<dyn ProgramStarter>,
-        memory: Arc<dyn PinStore>,
-    ) -> Arc<Self> {
-        Self::with_vault(config, starter, memory, None)
-    }
-
     /// Creates a server; with a vault, its configuration may allow sign-in.
-    pub fn with_vault(
+    pub fn new(
         config: ServerConfig,
         starter: Arc<dyn ProgramStarter>,
         memory: Arc<dyn PinStore>,

@@ -46,6 +46,11 @@ const INSTRUCTIONS_CHARS_MAX: usize = 2_000;
 /// Longest wait for the session to open. The greeting does not wait for it.
 const OPENING_MAX: Duration = Duration::from_secs(15);
 
+/// Context of a request of a host.
+type HostContext = RequestContext<RoleServer>;
+/// Answer to a request of a host.
+type HostReply<T> = Result<T, ErrorData>;
+
 /// Everything a server is built from.
 pub struct ServerParts {
     pub entrance: SessionSlot,
@@ -142,7 +147,7 @@ impl McpServer {
     }
 
     /// The session; the error is that it is not open yet.
-    async fn hosted(&self) -> Result<Arc<HostSession>, ErrorData> {
+    async fn hosted(&self) -> HostReply<Arc<HostSession>> {
         let ServerParts { entrance, leaving, .. } = &self.inside.serving;
         let opened = tokio::select! {
             biased;
@@ -224,11 +229,7 @@ impl McpServer {
 
     /// The idempotency key of a call. A call that is sent again with the same id on the same connection has the same key; one that
     /// names its request has it in every process.
-    fn key_of(
-        &self,
-        request: &CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<String, ErrorData> {
+    fn key_of(&self, request: &CallToolRequestParams, context: &HostContext) -> HostReply<String> {
         let content = json!([request.name, request.arguments]).to_string();
         let digest = fingerprint(&content);
         let Some(named) = context.meta.get(REQUEST_ID) else {
@@ -269,8 +270,8 @@ impl ServerHandler for McpServer {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
+        _: HostContext,
+    ) -> HostReply<ListToolsResult> {
         Ok(ListToolsResult::with_all_items(self.tools().cloned().collect()))
     }
 
@@ -281,8 +282,8 @@ impl ServerHandler for McpServer {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+        context: HostContext,
+    ) -> HostReply<CallToolResponse> {
         let Some((offer, _)) = self.inside.tools.iter().find(|(_, tool)| tool.name == request.name) else {
             let name = posse_core::text::prefix(&request.name, 80);
             return Err(ErrorData::invalid_params(format!("no tool is called `{name}`"), None));
@@ -314,36 +315,24 @@ impl ServerHandler for McpServer {
         Ok(bounded::answer(&hosted, call).await.into())
     }
 
-    async fn get_task(
-        &self,
-        request: GetTaskParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<GetTaskResult, ErrorData> {
+    async fn get_task(&self, request: GetTaskParams, _: HostContext) -> HostReply<GetTaskResult> {
         tasks::get(&*self.hosted().await?, &request.task_id).await
     }
 
     /// None of our tasks waits for input in this way: what a task asks is answered with the `subagent` tool or by elicitation.
-    async fn update_task(
-        &self,
-        request: UpdateTaskParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn update_task(&self, request: UpdateTaskParams, _: HostContext) -> HostReply<()> {
         tasks::get(&*self.hosted().await?, &request.task_id).await.map(drop)
     }
 
-    async fn cancel_task(
-        &self,
-        request: CancelTaskParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn cancel_task(&self, request: CancelTaskParams, _: HostContext) -> HostReply<()> {
         tasks::cancel(&*self.hosted().await?, &request.task_id).await
     }
 
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
+        _: HostContext,
+    ) -> HostReply<ListResourcesResult> {
         let (_, tasks) = self.look().await;
         Ok(ListResourcesResult::with_all_items(resources::list(&tasks)))
     }
@@ -351,26 +340,22 @@ impl ServerHandler for McpServer {
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        _: HostContext,
+    ) -> HostReply<ListResourceTemplatesResult> {
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ReadResourceResponse, ErrorData> {
+        _: HostContext,
+    ) -> HostReply<ReadResourceResponse> {
         let (hosted, transcripts) = (self.hosted().await?, &*self.inside.serving.transcripts);
         let contents = resources::read(&hosted, transcripts, &request.uri).await?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, _: HostContext) -> HostReply<()> {
         // What is not there yet may come; what never comes never changes.
         let mut wishes = self.wishes();
         if wishes.subscribed.len() >= SUBSCRIBED_MAX {
@@ -380,11 +365,7 @@ impl ServerHandler for McpServer {
         Ok(())
     }
 
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: HostContext) -> HostReply<()> {
         self.wishes().subscribed.remove(&request.uri);
         Ok(())
     }
@@ -399,7 +380,7 @@ impl ServerHandler for McpServer {
         Some(accepted)
     }
 
-    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+    async fn listen(&self, subscription: SubscriptionContext) -> HostReply<()> {
         let (mut seen, _) = self.look().await;
         let leaving = &self.inside.serving.leaving;
         loop {
@@ -429,25 +410,21 @@ impl ServerHandler for McpServer {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
+        _: HostContext,
+    ) -> HostReply<ListPromptsResult> {
         Ok(ListPromptsResult::with_all_items(prompts::list(&self.inside.serving.agents.list())))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
+        _: HostContext,
+    ) -> HostReply<GetPromptResponse> {
         let arguments = request.arguments.unwrap_or_default();
         prompts::get(&self.inside.serving.agents.list(), &request.name, &arguments).map(Into::into)
     }
 
-    async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
+    async fn complete(&self, request: CompleteRequestParams, _: HostContext) -> HostReply<CompleteResult> {
         let (_, tasks) = self.look().await;
         let ids: Vec<String> = tasks.iter().rev().map(|task| task.id.short().to_owned()).collect();
         let (argument, agents) = (&request.argument, self.inside.serving.agents.list());
@@ -455,11 +432,7 @@ impl ServerHandler for McpServer {
         Ok(CompleteResult::new(found))
     }
 
-    async fn set_level(
-        &self,
-        request: SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
+    async fn set_level(&self, request: SetLevelRequestParams, _: HostContext) -> HostReply<()> {
         self.wishes().level = Some(request.level);
         Ok(())
     }
@@ -472,8 +445,8 @@ impl ServerHandler for McpServer {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
+        context: HostContext,
+    ) -> HostReply<CustomResult> {
         let method = posse_core::text::prefix(&request.method, 80).to_owned();
         let version = context.meta.protocol_version().or(context.protocol_version());
         let newest =

@@ -61,7 +61,7 @@ fn server_of(url: &str, origin: &str, vault: Arc<Shared>) -> Arc<McpClient> {
         call: Duration::from_secs(30),
         annotations: AnnotationTrust::Ignored,
     };
-    McpClient::with_vault(config, Arc::new(Nobody), Arc::new(InMemory::default()), Some(vault))
+    McpClient::new(config, Arc::new(Nobody), Arc::new(InMemory::default()), Some(vault))
 }
 
 async fn begun(server: &McpClient) -> Box<SignIn<'_>> {
