@@ -152,7 +152,7 @@ fn build(
         None => Ok(()),
     };
     let whole = LandlockRuleset::whole(walls.landlock, &walls.network)?;
-    for path in layout.read.iter().chain(&walls.programs) {
+    for path in layout.read.iter().chain(&walls.read.programs) {
         give(&whole, path, RuleAccess::Reading)?;
     }
     for path in &layout.names {
@@ -166,24 +166,24 @@ fn build(
         for device in DEVICES {
             give(ruleset, Path::new(device), RuleAccess::Device)?;
         }
-        let outside = walls.also.iter().filter(|path| !path.starts_with(&here.path));
+        let outside = walls.write.always.iter().filter(|path| !path.starts_with(&here.path));
         for path in outside.chain([&walls.scratch]) {
             give(ruleset, path, RuleAccess::Everything)?;
         }
         // Where read roots say what may be read, being allowed to write somewhere does not.
-        let gives = if walls.instead.is_some() { RuleAccess::Changing } else { RuleAccess::Everything };
+        let gives = if walls.read.instead.is_some() { RuleAccess::Changing } else { RuleAccess::Everything };
         for path in places {
             match here.inside(path) {
                 Some(open) if is_known(walls, open.as_fd())? => {
                     // What the operator opens is open altogether.
-                    let is_also = walls.also.iter().any(|also| *also == here.path.join(path));
+                    let is_also = walls.write.always.iter().any(|also| *also == here.path.join(path));
                     ruleset.add(open.as_fd(), if is_also { RuleAccess::Everything } else { gives })?;
                 }
                 Some(_) | None => {}
             }
         }
     }
-    for path in layout.guarded.iter().filter(|_| walls.known.is_some()) {
+    for path in layout.guarded.iter().filter(|_| walls.known_files.is_some()) {
         if let Some(open) = here.inside(path)
             && !is_known(walls, open.as_fd())?
         {
@@ -195,7 +195,7 @@ fn build(
 
 /// Checks that a path inside of namespaces is what was mounted. A link can have taken its place just then.
 fn is_known(walls: &SandboxWalls, open: BorrowedFd<'_>) -> io::Result<bool> {
-    match &walls.known {
+    match &walls.known_files {
         Some(known) => Ok(known.contains(&number(open)?)),
         None => Ok(true),
     }

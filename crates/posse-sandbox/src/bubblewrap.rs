@@ -54,7 +54,7 @@ pub(crate) fn arguments(
     for path in layout.read.iter().filter(|path| !is_ours(path)) {
         view.same("--ro-bind-try", path);
     }
-    for path in &walls.programs {
+    for path in &walls.read.programs {
         view.same("--ro-bind-try", path);
     }
     // The last list is the narrowest as a rule; inside, Landlock holds the command to all of them.
@@ -71,7 +71,7 @@ pub(crate) fn arguments(
     for path in layout.guarded.iter().map(|path| workspace.join(path)).filter(|path| !path.is_symlink()) {
         view.same("--ro-bind-try", &path);
     }
-    let outside = walls.also.iter().filter(|path| !path.starts_with(workspace));
+    let outside = walls.write.always.iter().filter(|path| !path.starts_with(workspace));
     for path in outside.chain([&walls.scratch]) {
         view.same("--bind-try", path);
     }
@@ -79,9 +79,9 @@ pub(crate) fn arguments(
     view.0.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
     view.0.push(workspace.into());
     view.0.extend(["--", HELPER].map(OsString::from));
-    view.0.extend(walls.again.iter().map(OsString::from));
+    view.0.extend(walls.helper_args.iter().map(OsString::from));
     view.0.push(CONFINE.into());
-    let inside = SandboxWalls { bubblewrap: None, known: Some(known), ..walls.clone() };
+    let inside = SandboxWalls { bubblewrap: None, known_files: Some(known), ..walls.clone() };
     Ok((
         view.0,
         ProcessConfinement {

@@ -87,7 +87,8 @@ impl CachedRuleset {
 /// Takes the stamps of every path. For directories opened entry by entry, their entries count too.
 fn stamps(walls: &SandboxWalls, layout: &SandboxLayout, here: &SandboxWorkspace) -> Vec<Option<SurveyStamp>> {
     let lasting = |path: &Path| SurveyStamp::of(None, path).map(SurveyStamp::lasting);
-    let places = layout.read.iter().chain(&walls.programs).chain(&walls.also).chain([&walls.scratch]);
+    let places =
+        layout.read.iter().chain(&walls.read.programs).chain(&walls.write.always).chain([&walls.scratch]);
     let places = places.map(PathBuf::as_path).chain(DEVICES.iter().map(Path::new)).map(lasting);
     let names = layout.names.iter().map(|path| SurveyStamp::of(None, path));
     let inside = |path: &PathBuf| SurveyStamp::of(Some(&here.open), or_here(path)).map(SurveyStamp::lasting);

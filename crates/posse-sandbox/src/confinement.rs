@@ -46,37 +46,51 @@ pub struct SandboxWalls {
     pub tier: SandboxTier,
     /// The version of Landlock to ask for. A kernel that lacks any of it refuses, and so do we.
     pub landlock: u32,
-    pub read: Vec<PathBuf>,
+    pub read: ReadWalls,
+    pub write: WriteWalls,
+    pub scratch: PathBuf,
+    pub network: NetworkReach,
+    pub top: WorkspaceTop,
+    /// The workspace is a private copy of this task. Its top is then writable: a person reviews new files before
+    /// they reach anybody.
+    pub is_private_copy: bool,
+    /// At tier T2.
+    pub bubblewrap: Option<PathBuf>,
+    /// Command line that starts this program again as a helper, at tier T2.
+    pub helper_args: Vec<String>,
+    /// Names that no command may write in the workspace.
+    pub protection: FileProtection,
+    /// Number of rulesets passed along, at tier T1.
+    pub rulesets: usize,
+    /// Inside of name spaces: which files may be meant by the paths.
+    pub(crate) known_files: Option<BTreeSet<Number>>,
+}
+
+/// Paths that a command may read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadWalls {
+    pub roots: Vec<PathBuf>,
     /// Readable paths that replace the workspace.
     pub instead: Option<Vec<PathBuf>>,
     /// Paths of the command's own program. They stay readable whatever surrounds them.
     pub programs: Vec<PathBuf>,
     /// Never to be read or written, also where something above is.
     pub closed: Vec<PathBuf>,
+}
+
+/// Paths that a command may write.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteWalls {
     /// As `posse_core::confinement::Confinement::write`.
-    pub write: Vec<Vec<String>>,
+    pub globs: Vec<Vec<String>>,
     /// Relative to the workspace, not to be written whatever else says: somebody else holds it.
     pub leased: Vec<PathBuf>,
     /// Places outside of the workspace or in it that every command may write.
-    pub also: Vec<PathBuf>,
-    pub scratch: PathBuf,
-    pub network: NetworkReach,
-    pub top: WorkspaceTop,
-    /// The workspace is a private copy of this task. Its top is then writable: a person reviews new files before
-    /// they reach anybody.
-    pub apart: bool,
-    /// At tier T2.
-    pub bubblewrap: Option<PathBuf>,
-    /// Command line that starts this program again as a helper, at tier T2.
-    pub again: Vec<String>,
-    /// Names that no command may write in the workspace.
-    pub protection: FileProtection,
+    pub always: Vec<PathBuf>,
     /// Protected files that exist, relative to the workspace.
     pub guarded: Vec<PathBuf>,
-    /// Number of rulesets passed along, at tier T1.
-    pub rulesets: usize,
-    /// Inside of name spaces: which files may be meant by the paths.
-    pub(crate) known: Option<BTreeSet<Number>>,
 }
 
 /// Policy for new entries at the top of the workspace.
@@ -127,17 +141,7 @@ impl ProcessConfinement {
     pub(crate) fn told(&self) -> Self {
         let mut told = self.clone();
         if let Some(walls) = told.walls.as_mut().filter(|walls| walls.rulesets > 0) {
-            for list in [
-                &mut walls.read,
-                &mut walls.programs,
-                &mut walls.closed,
-                &mut walls.also,
-                &mut walls.guarded,
-                &mut walls.leased,
-            ] {
-                list.clear();
-            }
-            (walls.instead, walls.write) = (None, Vec::new());
+            (walls.read, walls.write) = Default::default();
         }
         told
     }

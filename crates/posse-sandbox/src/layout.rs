@@ -32,9 +32,9 @@ impl SandboxLayout {
     /// Computes the readable and writable paths of a command.
     pub fn of(walls: &SandboxWalls, workspace: &Path) -> Result<Self, String> {
         let mut layout = SandboxLayout::default();
-        let own = walls.instead.clone().unwrap_or_else(|| vec![workspace.to_owned()]);
-        for root in walls.read.iter().chain(&own) {
-            layout.open_for_reading(root, workspace, &walls.closed);
+        let own = walls.read.instead.clone().unwrap_or_else(|| vec![workspace.to_owned()]);
+        for root in walls.read.roots.iter().chain(&own) {
+            layout.open_for_reading(root, workspace, &walls.read.closed);
         }
         layout.place_writing(walls, workspace)?;
         Ok(layout)
@@ -42,11 +42,11 @@ impl SandboxLayout {
 
     /// Recomputes the writable paths.
     pub fn place_writing(&mut self, walls: &SandboxWalls, workspace: &Path) -> Result<(), String> {
-        let closed = walls.closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
-        self.guarded = walls.guarded.iter().cloned().chain(closed.map(Path::to_owned)).collect();
+        let closed = walls.read.closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
+        self.guarded = walls.write.guarded.iter().cloned().chain(closed.map(Path::to_owned)).collect();
         self.guarded.sort();
         self.write.clear();
-        let inside = walls.also.iter().filter_map(|path| path.strip_prefix(workspace).ok());
+        let inside = walls.write.always.iter().filter_map(|path| path.strip_prefix(workspace).ok());
         let also: Vec<PathBuf> = inside.map(Path::to_owned).collect();
         // What the operator opens by name is open.
         self.guarded.retain(|guarded| !also.iter().any(|also| guarded.starts_with(also)));
@@ -54,7 +54,8 @@ impl SandboxLayout {
             make_directory(workspace, path, &walls.protection);
         }
         let everything = vec!["**".to_owned()];
-        let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
+        let lists =
+            if walls.write.globs.is_empty() { std::slice::from_ref(&everything) } else { &walls.write.globs };
         for globs in lists {
             let mut places = Vec::new();
             for wanted in globs
@@ -101,7 +102,7 @@ impl SandboxLayout {
         walls: &SandboxWalls,
         places: &mut Vec<PathBuf>,
     ) {
-        let (opens_top, leased) = (walls.opens_top(), &walls.leased);
+        let (opens_top, leased) = (walls.opens_top(), &walls.write.leased);
         let guarded = self.first_guarded(path);
         if places.len() > PLACES_MAX
             || leased.iter().any(|leased| path.starts_with(leased))

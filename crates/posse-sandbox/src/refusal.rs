@@ -78,13 +78,13 @@ impl SandboxHint {
 impl SandboxWalls {
     /// Tells whether commands may write anywhere in the workspace.
     pub(crate) fn writes(&self) -> bool {
-        let all_is_leased = self.leased.iter().any(|path| path.as_os_str().is_empty());
-        !all_is_leased && !self.write.iter().any(Vec::is_empty)
+        let all_is_leased = self.write.leased.iter().any(|path| path.as_os_str().is_empty());
+        !all_is_leased && !self.write.globs.iter().any(Vec::is_empty)
     }
 
     /// Tells whether commands may create entries at the top of the workspace.
     pub(crate) fn opens_top(&self) -> bool {
-        self.apart || (self.tier == SandboxTier::Namespaces && self.top == WorkspaceTop::Open)
+        self.is_private_copy || (self.tier == SandboxTier::Namespaces && self.top == WorkspaceTop::Open)
     }
 }
 

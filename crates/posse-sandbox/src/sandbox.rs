@@ -15,7 +15,9 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::cache::RulesetCache;
-use crate::confinement::{ProcessConfinement, ProcessLimits, SandboxWalls, WorkspaceTop};
+use crate::confinement::{
+    ProcessConfinement, ProcessLimits, ReadWalls, SandboxWalls, WorkspaceTop, WriteWalls,
+};
 use crate::landlock::LandlockRulesets;
 use crate::places::closed_at_home;
 use crate::protected::FileProtection;
@@ -223,34 +225,49 @@ impl Sandbox {
         let mut walls = SandboxWalls {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
-            read,
-            instead: scene.policy.read.clone().map(|roots| roots.into_iter().map(PathBuf::from).collect()),
-            programs,
-            closed: self.closed().to_vec(),
-            write: scene.policy.write.clone(),
-            leased: scene.leased.clone(),
-            also: self.settings.write.iter().filter(|path| !scene.is_leased(path)).cloned().collect(),
+            read: ReadWalls {
+                roots: read,
+                instead: scene
+                    .policy
+                    .read
+                    .clone()
+                    .map(|roots| roots.into_iter().map(PathBuf::from).collect()),
+                programs,
+                closed: self.closed().to_vec(),
+            },
+            write: WriteWalls {
+                globs: scene.policy.write.clone(),
+                leased: scene.leased.clone(),
+                always: self.settings.write.iter().filter(|path| !scene.is_leased(path)).cloned().collect(),
+                guarded: Vec::new(),
+            },
             network,
             top: self.settings.top,
-            apart: copy.is_some(),
+            is_private_copy: copy.is_some(),
             bubblewrap: if tier == SandboxTier::Namespaces {
                 Some(machine.bubblewrap.clone()?)
             } else {
                 None
             },
-            again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
+            helper_args: scene
+                .supervisor
+                .args
+                .iter()
+                .filter_map(|arg| arg.to_str())
+                .map(str::to_owned)
+                .collect(),
             scratch: scratch.clone(),
             protection: self.settings.protection.within(scene.workspace),
-            guarded: Vec::new(),
             rulesets: 0,
-            known: None,
+            known_files: None,
         };
         let mut protected = None;
         if walls.writes() {
             let there = protected.insert(self.kept.protected(scene.workspace, &walls.protection)?);
-            walls.guarded = there.iter().filter(|path| walls.protection.guards(path)).cloned().collect();
+            walls.write.guarded =
+                there.iter().filter(|path| walls.protection.guards(path)).cloned().collect();
             // What keeps something in an open directory is a mount, and there is none over a link.
-            if walls.guarded.iter().any(|path| scene.workspace.join(path).is_symlink()) {
+            if walls.write.guarded.iter().any(|path| scene.workspace.join(path).is_symlink()) {
                 walls.top = WorkspaceTop::Closed;
             }
         }

@@ -27,12 +27,12 @@ pub(crate) struct SetAside {
 impl SetAside {
     /// `None` where the top is closed, or the workspace is a copy that a person looks at first.
     pub fn of(walls: &SandboxWalls, here: SandboxWorkspace) -> Option<Self> {
-        if !walls.opens_top() || walls.apart {
+        if !walls.opens_top() || walls.is_private_copy {
             return None;
         }
         let protection = walls.protection.clone();
         let there = protected_at_top(&here, &protection).into_iter();
-        let before = there.chain(walls.guarded.iter().cloned()).collect();
+        let before = there.chain(walls.write.guarded.iter().cloned()).collect();
         Some(Self { here, protection, before })
     }
 

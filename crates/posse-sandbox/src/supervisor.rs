@@ -229,11 +229,6 @@ struct HelperPlan {
     timeout_ms: u64,
     /// Longest silence of the pulse, if there is one.
     patience_ms: Option<u64>,
-    grace_ms: u64,
-    drain_ms: u64,
-    quiet_ms: u64,
-    head_max: usize,
-    tail_max: usize,
     streams: StreamMode,
     confinement: ProcessConfinement,
 }
@@ -314,11 +309,6 @@ impl Supervisor {
         let plan = HelperPlan {
             timeout_ms: u64::try_from(job.timeout.as_millis()).unwrap_or(u64::MAX),
             patience_ms: job.pulse.as_ref().map(|pulse| pulse.patience().as_millis() as u64),
-            grace_ms: GRACE.as_millis() as u64,
-            drain_ms: DRAIN.as_millis() as u64,
-            quiet_ms: QUIET.as_millis() as u64,
-            head_max: HEAD_MAX,
-            tail_max: TAIL_MAX,
             streams: job.streams,
             confinement: job.confinement.told(),
         };

@@ -26,7 +26,10 @@ use crate::bubblewrap::{self, CONFINE};
 use crate::confinement::ProcessConfinement;
 use crate::set_aside::SetAside;
 
-use super::{CANCEL, CommandEnd, CommandStop, HelperPlan, LOST, ReportHeader, StreamCounts, StreamMode};
+use super::{
+    CANCEL, CommandEnd, CommandStop, DRAIN, GRACE, HEAD_MAX, HelperPlan, LOST, QUIET, ReportHeader,
+    StreamCounts, StreamMode, TAIL_MAX,
+};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
@@ -209,7 +212,7 @@ fn spawn(plan: &HelperPlan, mut command: Command, streams: &mut Vec<CapturedStre
     let stdin = unsafe { OwnedFd::from_raw_fd(COMMAND_STDIN) };
     let mut kept = || {
         let (reader, writer) = io::pipe()?;
-        streams.push(CapturedStream::new(reader.into(), plan)?);
+        streams.push(CapturedStream::new(reader.into())?);
         io::Result::Ok(OwnedFd::from(writer))
     };
     let (out, err) = match plan.streams {
@@ -262,9 +265,9 @@ struct CapturedStream {
 }
 
 impl CapturedStream {
-    fn new(pipe: OwnedFd, plan: &HelperPlan) -> io::Result<Self> {
+    fn new(pipe: OwnedFd) -> io::Result<Self> {
         fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
-        let kept = KeptBytes::new(plan.head_max, plan.tail_max);
+        let kept = KeptBytes::new(HEAD_MAX, TAIL_MAX);
         Ok(Self { pipe: Some(File::from(pipe)), kept, last_byte: Instant::now() })
     }
 
@@ -353,7 +356,7 @@ impl HelperWatch<'_> {
             }
             stage = match stage {
                 HelperStage::Running { .. } if self.end.is_some() => {
-                    HelperStage::Draining { until: now + Duration::from_millis(self.plan.drain_ms) }
+                    HelperStage::Draining { until: now + DRAIN }
                 }
                 HelperStage::Running { .. } if control == ControlSignal::Stop => {
                     self.ask_to_end(CommandStop::Cancelled)
@@ -382,7 +385,7 @@ impl HelperWatch<'_> {
             // The group may be gone already; then the next look at the children says so.
             let _ = rustix::process::kill_process_group(self.child, Signal::TERM);
         }
-        HelperStage::Ending { until: Instant::now() + Duration::from_millis(self.plan.grace_ms), stop }
+        HelperStage::Ending { until: Instant::now() + GRACE, stop }
     }
 
     fn quiet_since(&self) -> Option<Instant> {
@@ -393,7 +396,7 @@ impl HelperWatch<'_> {
         match stage {
             HelperStage::Running { until } | HelperStage::Ending { until, .. } => *until,
             HelperStage::Draining { until } => match self.quiet_since() {
-                Some(since) => (*until).min(since.max(*until - self.drain()) + self.quiet()),
+                Some(since) => (*until).min(since.max(*until - DRAIN) + QUIET),
                 None => Instant::now(),
             },
         }
@@ -402,14 +405,6 @@ impl HelperWatch<'_> {
     /// Everyone closed the pipe, nobody is left to write to it, or whoever holds it has nothing to say.
     fn is_drained(&self, now: Instant, stage: &HelperStage) -> bool {
         self.quiet_since().is_none() || self.children == ChildWait::None || now >= self.wake_at(stage)
-    }
-
-    fn drain(&self) -> Duration {
-        Duration::from_millis(self.plan.drain_ms)
-    }
-
-    fn quiet(&self) -> Duration {
-        Duration::from_millis(self.plan.quiet_ms)
     }
 
     /// Waits for something to happen, at most until `deadline`, and takes it in.
