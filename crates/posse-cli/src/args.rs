@@ -395,7 +395,7 @@ fn severities() -> impl TypedValueParser<Value = FindingSeverity> {
 }
 
 fn host_names() -> impl TypedValueParser<Value = HostName> {
-    let names = HostName::ALL.map(HostName::as_str);
+    let names = HostName::all().map(HostName::as_str);
     PossibleValuesParser::new(names).map(|name| HostName::parse(&name).expect("the parser knows these names"))
 }
 

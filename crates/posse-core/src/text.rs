@@ -15,6 +15,26 @@ pub fn counted(n: usize, noun: &str) -> String {
     }
 }
 
+/// Quotes a name as a C string, as git does.
+pub fn c_quoted(name: &str) -> String {
+    let mut out = String::from('"');
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if c.is_control() => {
+                let octal = |byte: u8| format!("\\{byte:03o}");
+                out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(octal));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// The longest prefix of at most `bytes` bytes that ends on a character boundary.
 pub fn prefix(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]

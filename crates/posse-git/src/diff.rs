@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use posse_core::text::c_quoted;
 use serde::{Deserialize, Serialize};
 
 /// The diff of one file.
@@ -153,27 +154,7 @@ fn new_header(path: &str) -> String {
 
 /// Quotes a name with control characters as a C string, as git does.
 pub fn quoted(name: &str) -> String {
-    if !name.contains(char::is_control) {
-        return name.to_owned();
-    }
-    let mut text = String::from("\"");
-    for c in name.chars() {
-        match c {
-            '"' | '\\' => text.extend(['\\', c]),
-            '\n' => text.push_str("\\n"),
-            '\t' => text.push_str("\\t"),
-            '\r' => text.push_str("\\r"),
-            c if c.is_control() => {
-                let mut bytes = [0; 4];
-                for byte in c.encode_utf8(&mut bytes).bytes() {
-                    let _ = write!(text, "\\{byte:03o}");
-                }
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
-    text
+    if name.contains(char::is_control) { c_quoted(name) } else { name.to_owned() }
 }
 
 /// Undoes git's C string quoting.

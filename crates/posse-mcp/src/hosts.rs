@@ -34,41 +34,34 @@ pub enum HostName {
 }
 
 impl HostName {
-    /// All hosts, in the order of the help text.
-    pub const ALL: [HostName; 11] = [
-        HostName::ClaudeCode,
-        HostName::Codex,
-        HostName::Opencode,
-        HostName::Gemini,
-        HostName::Qwen,
-        HostName::Copilot,
-        HostName::Vscode,
-        HostName::Cursor,
-        HostName::Zed,
-        HostName::Goose,
-        HostName::Cline,
+    /// All hosts with their names on the command line, in the order of the help text.
+    const NAMES: [(HostName, &str); 11] = [
+        (HostName::ClaudeCode, "claude-code"),
+        (HostName::Codex, "codex"),
+        (HostName::Opencode, "opencode"),
+        (HostName::Gemini, "gemini"),
+        (HostName::Qwen, "qwen"),
+        (HostName::Copilot, "copilot"),
+        (HostName::Vscode, "vscode"),
+        (HostName::Cursor, "cursor"),
+        (HostName::Zed, "zed"),
+        (HostName::Goose, "goose"),
+        (HostName::Cline, "cline"),
     ];
+
+    /// Returns all hosts, in the order of the help text.
+    pub fn all() -> [HostName; 11] {
+        Self::NAMES.map(|(host, _)| host)
+    }
 
     /// Returns the name on the command line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            HostName::ClaudeCode => "claude-code",
-            HostName::Codex => "codex",
-            HostName::Opencode => "opencode",
-            HostName::Gemini => "gemini",
-            HostName::Qwen => "qwen",
-            HostName::Copilot => "copilot",
-            HostName::Vscode => "vscode",
-            HostName::Cursor => "cursor",
-            HostName::Zed => "zed",
-            HostName::Goose => "goose",
-            HostName::Cline => "cline",
-        }
+        Self::NAMES[self as usize].1
     }
 
     /// Parses the name on the command line.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.as_str() == name)
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(host, _)| *host)
     }
 }
 
@@ -306,7 +299,7 @@ mod tests {
     #[test]
     fn every_host_has_an_entry_that_its_own_syntax_reads() {
         let directories = HostDirectories { home: Some("/home/u".into()), codex: None };
-        for host in HostName::ALL {
+        for host in HostName::all() {
             assert_eq!(HostName::parse(host.as_str()), Some(host));
             let entry = HostEntry::new(host, "/usr/bin/posse", &directories).unwrap();
             let text = entry.whole();

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use crate::assemble::ReplyAssembler;
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
-use crate::exchange::{ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
+use crate::exchange::{ReadError, ReadProgress, ReadResult, Reader, StreamEnd, WireCodec};
 use crate::http::KeyHeader;
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
@@ -355,7 +355,7 @@ impl AnthropicUsage {
 }
 
 impl Reader for MessageReader {
-    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> ReadResult<ReadProgress> {
         if event.name == "error" {
             return Err(ReadError::provider(&event.data));
         }
@@ -385,7 +385,7 @@ impl Reader for MessageReader {
         Ok(ReadProgress::More)
     }
 
-    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let message: WholeMessage<'_> = serde_json::from_str(body)?;
         for (index, block) in (0..).zip(message.content) {
             self.block(index, block, false, reply)?;
@@ -420,7 +420,7 @@ impl MessageReader {
         raw: &RawValue,
         open: bool,
         reply: &mut ReplyAssembler<'_>,
-    ) -> Result<(), ReadError> {
+    ) -> ReadResult {
         let block: BlockFragment<'_> = serde_json::from_str(raw.get())?;
         let place = (index, 0);
         match block.kind.as_ref() {
@@ -445,12 +445,7 @@ impl MessageReader {
         Ok(())
     }
 
-    fn delta(
-        &mut self,
-        index: u64,
-        delta: &BlockFragment<'_>,
-        reply: &mut ReplyAssembler<'_>,
-    ) -> Result<(), ReadError> {
+    fn delta(&mut self, index: u64, delta: &BlockFragment<'_>, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let place = (index, 0);
         if let Some((_, _, input)) = self.unknown.iter_mut().find(|(unknown, ..)| *unknown == index) {
             input.push_str(&delta.partial_json);
@@ -468,7 +463,7 @@ impl MessageReader {
     }
 
     /// Server tools and kinds to come: kept and sent back as they were.
-    fn settle_unknown(&mut self, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn settle_unknown(&mut self, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         for (index, mut block, input) in self.unknown.drain(..) {
             if !input.is_empty() {
                 block["input"] = serde_json::from_str(&input)?;

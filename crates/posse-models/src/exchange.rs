@@ -46,8 +46,8 @@ impl Deref for OptionalText<'_> {
 
 /// Reads one answer into an assembler.
 pub(crate) trait Reader: Send {
-    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError>;
-    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError>;
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> ReadResult<ReadProgress>;
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult;
     /// Returns the end the answer announced; `None` if it never said why it stopped.
     fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd>;
 }
@@ -69,6 +69,9 @@ pub(crate) struct StreamEnd {
     /// The format closes a stream with a marker, so its absence is worth a note.
     pub has_marker: bool,
 }
+
+/// Result of reading an answer.
+pub(crate) type ReadResult<T = ()> = Result<T, ReadError>;
 
 pub(crate) enum ReadError {
     /// The provider reported an error.
@@ -182,7 +185,7 @@ async fn read<R: Reader>(
     assembler: &mut ReplyAssembler<'_>,
     streamed: bool,
     transport: &ProviderTransport,
-) -> Result<ReadAnswer, ReadError> {
+) -> ReadResult<ReadAnswer> {
     let content_type = incoming.content_type.as_str();
     if content_type.contains("text/html") {
         let page = incoming.whole(assembler.deltas()).await?;
@@ -226,7 +229,7 @@ async fn read_stream<R: Reader>(
     reader: &mut R,
     assembler: &mut ReplyAssembler<'_>,
     transport: &ProviderTransport,
-) -> Result<ReadAnswer, ReadError> {
+) -> ReadResult<ReadAnswer> {
     let mut parser = sse::SseParser::default();
     let mut events = Vec::new();
     let mut state = AnswerStream { ending: false, damaged: 0 };
@@ -282,7 +285,7 @@ impl AnswerStream {
         event: &SseEvent,
         reader: &mut R,
         assembler: &mut ReplyAssembler<'_>,
-    ) -> Result<ReadProgress, ReadError> {
+    ) -> ReadResult<ReadProgress> {
         self.damaged += usize::from(event.damaged);
         let progress = reader.event(event, assembler)?;
         self.ending |= progress == ReadProgress::Ending;

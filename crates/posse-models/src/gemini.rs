@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::assemble::ReplyAssembler;
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
-use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
+use crate::exchange::{OptionalText, ReadError, ReadProgress, ReadResult, Reader, StreamEnd, WireCodec};
 use crate::http::KeyHeader;
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
@@ -327,7 +327,7 @@ impl GeminiUsage {
 }
 
 impl Reader for CandidateReader {
-    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> ReadResult<ReadProgress> {
         if event.name == "error" {
             return Err(ReadError::provider(&event.data));
         }
@@ -337,7 +337,7 @@ impl Reader for CandidateReader {
         Ok(if ending { ReadProgress::Ending } else { ReadProgress::More })
     }
 
-    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         self.chunk(body, reply)?;
         self.check()
     }
@@ -366,7 +366,7 @@ impl Reader for CandidateReader {
 }
 
 impl CandidateReader {
-    fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let chunk: GeminiChunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
             return Err(ReadError::provider(json));
@@ -390,7 +390,7 @@ impl CandidateReader {
     }
 
     /// Reasons that mean the model wrote something the API itself could not read: asking again helps.
-    fn check(&self) -> Result<(), ReadError> {
+    fn check(&self) -> ReadResult {
         let Some(finish) = self.finish.as_deref() else { return Ok(()) };
         match finish {
             "MALFORMED_FUNCTION_CALL"
@@ -404,7 +404,7 @@ impl CandidateReader {
         }
     }
 
-    fn part(&mut self, raw: &RawValue, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn part(&mut self, raw: &RawValue, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let part: GeminiPart<'_> = serde_json::from_str(raw.get())?;
         let signature = part.thought_signature.as_deref();
         if let Some(call) = part.function_call {

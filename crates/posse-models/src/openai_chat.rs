@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::assemble::{Place, ReplyAssembler};
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
-use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
+use crate::exchange::{OptionalText, ReadError, ReadProgress, ReadResult, Reader, StreamEnd, WireCodec};
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
 
@@ -230,11 +230,7 @@ pub(crate) fn effort_wire(model: &str, effort: Effort) -> &'static str {
 }
 
 /// Adds the arguments of a call: a string by the specification; some servers send the object itself.
-pub(crate) fn arguments(
-    raw: Option<&RawValue>,
-    place: Place,
-    reply: &mut ReplyAssembler<'_>,
-) -> Result<(), ReadError> {
+pub(crate) fn arguments(raw: Option<&RawValue>, place: Place, reply: &mut ReplyAssembler<'_>) -> ReadResult {
     match raw.map_or("null", RawValue::get) {
         "null" => Ok(()),
         text if text.starts_with('"') => {
@@ -337,7 +333,7 @@ impl ChatUsage {
 }
 
 impl Reader for ChatReader {
-    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> ReadResult<ReadProgress> {
         if event.data.trim() == "[DONE]" {
             return Ok(ReadProgress::Done);
         }
@@ -348,7 +344,7 @@ impl Reader for ChatReader {
         Ok(if self.finish.is_some() { ReadProgress::Ending } else { ReadProgress::More })
     }
 
-    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         self.whole = true;
         self.chunk(body, reply)
     }
@@ -373,7 +369,7 @@ const TEXT: Place = (1, 0);
 const FIRST_CALL: u64 = 2;
 
 impl ChatReader {
-    fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn chunk(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let chunk: ChatChunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
             return Err(ReadError::provider(json));
@@ -393,7 +389,7 @@ impl ChatReader {
         Ok(())
     }
 
-    fn content(&mut self, content: ChatContent<'_>, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn content(&mut self, content: ChatContent<'_>, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         if let Some(reasoning) = content.reasoning_content {
             reply.thinking(REASONING, &reasoning)?;
         }
@@ -413,7 +409,7 @@ impl ChatReader {
         Ok(())
     }
 
-    fn call(&mut self, call: CallDelta<'_>, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn call(&mut self, call: CallDelta<'_>, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let id = call.id.as_deref().unwrap_or_default();
         let function = call.function.as_ref();
         let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::assemble::ReplyAssembler;
 use crate::body::{BodyEncoder, JsonBuffer, TextEnding, legal_id, legal_name};
 use crate::client::{ProviderClient, ProviderFormat};
-use crate::exchange::{OptionalText, ReadError, ReadProgress, Reader, StreamEnd, WireCodec};
+use crate::exchange::{OptionalText, ReadError, ReadProgress, ReadResult, Reader, StreamEnd, WireCodec};
 use crate::openai_chat::{TokenDetails, arguments, effort_wire, marked};
 use crate::sse::SseEvent;
 use crate::tokens::{ReportedCount, ReportedUsage};
@@ -240,7 +240,7 @@ struct ItemPart<'a> {
 }
 
 impl Reader for ResponseReader {
-    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> Result<ReadProgress, ReadError> {
+    fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> ReadResult<ReadProgress> {
         if event.data.trim() == "[DONE]" {
             return Ok(if self.ended.is_some() { ReadProgress::Done } else { ReadProgress::More });
         }
@@ -281,7 +281,7 @@ impl Reader for ResponseReader {
         Ok(ReadProgress::More)
     }
 
-    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         self.last(body, reply)
     }
 
@@ -317,12 +317,7 @@ impl ResponseReader {
     }
 
     /// Keeps a finished item; what servers without deltas never showed is shown now.
-    fn keep(
-        &mut self,
-        output_index: u64,
-        item: Option<&RawValue>,
-        deltas: &dyn DeltaSink,
-    ) -> Result<(), ReadError> {
+    fn keep(&mut self, output_index: u64, item: Option<&RawValue>, deltas: &dyn DeltaSink) -> ReadResult {
         let Some(raw) = item else { return Ok(()) };
         if self.items.len() == ITEMS_MAX {
             let message = format!("the reply has more than {ITEMS_MAX} items");
@@ -343,7 +338,7 @@ impl ResponseReader {
     }
 
     /// Reads the response object that ends a reply.
-    fn last(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+    fn last(&mut self, json: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         let response: ResponseBody<'_> = serde_json::from_str(json)?;
         if response.error.is_some_and(|error| error.get() != "null") || response.status == "failed" {
             return Err(ReadError::provider(json));
@@ -392,7 +387,7 @@ impl ResponseReader {
     }
 
     /// Adds one item to the reply; true if it is a refusal.
-    fn item(&self, place: u64, raw: &str, reply: &mut ReplyAssembler<'_>) -> Result<bool, ReadError> {
+    fn item(&self, place: u64, raw: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult<bool> {
         let item: ResponseItem<'_> = serde_json::from_str(raw)?;
         let mut refused = false;
         match item.kind.as_ref() {
@@ -418,7 +413,7 @@ impl ResponseReader {
     }
 }
 
-fn reasoning(place: u64, item: &ResponseItem<'_>, reply: &mut ReplyAssembler<'_>) -> Result<(), ReadError> {
+fn reasoning(place: u64, item: &ResponseItem<'_>, reply: &mut ReplyAssembler<'_>) -> ReadResult {
     let summary = item.summary.map_or("[]", RawValue::get);
     let Some(encrypted) = item.encrypted_content.as_deref() else {
         let summary: Vec<ItemPart<'_>> = serde_json::from_str(summary).unwrap_or_default();

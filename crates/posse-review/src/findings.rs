@@ -4,7 +4,7 @@ use posse_core::text::prefix;
 use posse_git::diff::{DiffKind, FileDiff, quoted};
 use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Longest excerpt of an unreadable finding.
@@ -38,16 +38,6 @@ impl FindingSeverity {
         Self::ALL.into_iter().find(|severity| severity.word() == told)
     }
 
-    pub fn title(self) -> &'static str {
-        match self {
-            FindingSeverity::Info => "Info",
-            FindingSeverity::Low => "Low",
-            FindingSeverity::Medium => "Medium",
-            FindingSeverity::High => "High",
-            FindingSeverity::Critical => "Critical",
-        }
-    }
-
     /// Explanation of a severity, as given to the reviewer.
     pub fn meaning(self) -> &'static str {
         match self {
@@ -73,24 +63,19 @@ impl FindingSeverity {
 }
 
 /// Location of a finding relative to the diff. A finding that names nothing is kept: it may still be right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FindingLocation {
     InDiff,
     /// The file has this line, but the diff does not show it.
+    #[serde(rename = "outside_diff")]
     Outside,
     /// There is no such file or line.
+    #[serde(rename = "not_found")]
     Missing,
 }
 
 impl FindingLocation {
-    pub fn word(self) -> &'static str {
-        match self {
-            FindingLocation::InDiff => "in_diff",
-            FindingLocation::Outside => "outside_diff",
-            FindingLocation::Missing => "not_found",
-        }
-    }
-
     /// Remark for the reader about the location.
     pub fn remark(self) -> Option<String> {
         match self {
@@ -101,7 +86,7 @@ impl FindingLocation {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReviewFinding {
     pub severity: FindingSeverity,
     pub file: String,
@@ -110,8 +95,10 @@ pub struct ReviewFinding {
     pub title: String,
     pub explanation: String,
     pub suggestion: String,
+    #[serde(rename = "location")]
     pub place: FindingLocation,
     /// Anchor line; `None` if there is no such file.
+    #[serde(skip)]
     pub anchor: Option<LineAnchor>,
 }
 
@@ -143,22 +130,10 @@ impl ReviewFinding {
         let file = quoted(&self.file);
         self.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"))
     }
-
-    pub fn to_json(&self) -> Value {
-        json!({
-            "severity": self.severity.word(),
-            "file": self.file,
-            "line": self.line,
-            "title": self.title,
-            "explanation": self.explanation,
-            "suggestion": self.suggestion,
-            "location": self.place.word(),
-        })
-    }
 }
 
 /// A finding that could not be parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DroppedFinding {
     /// Number in the answer, from 1.
     pub number: usize,
@@ -167,7 +142,8 @@ pub struct DroppedFinding {
     pub excerpt: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DropReason {
     NotAnObject,
     SeverityUnreadable,
@@ -176,15 +152,6 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    pub fn wire(self) -> &'static str {
-        match self {
-            DropReason::NotAnObject => "not_an_object",
-            DropReason::SeverityUnreadable => "severity_unreadable",
-            DropReason::FileMissing => "file_missing",
-            DropReason::TextMissing => "text_missing",
-        }
-    }
-
     fn told(self) -> LocalizedText {
         match self {
             DropReason::NotAnObject => localized!("review-dropped-form"),
@@ -200,10 +167,6 @@ impl DroppedFinding {
         localized!("review-dropped", number = self.number, why = self.reason.told(), excerpt = self.excerpt)
             .to_string()
     }
-
-    pub fn to_json(&self) -> Value {
-        json!({ "number": self.number, "reason": self.reason.wire(), "excerpt": self.excerpt })
-    }
 }
 
 #[derive(Debug, Default)]
@@ -212,16 +175,6 @@ pub struct ReviewFindings {
     /// Findings, most severe first, then in the order of the answer.
     pub findings: Vec<ReviewFinding>,
     pub dropped: Vec<DroppedFinding>,
-}
-
-/// A finding as the model wrote it, before it is matched against the files.
-struct ToldFinding {
-    severity: FindingSeverity,
-    file: String,
-    line: Option<u64>,
-    title: String,
-    explanation: String,
-    suggestion: String,
 }
 
 impl ReviewFindings {
@@ -235,7 +188,7 @@ impl ReviewFindings {
         let told = answer.get("findings")?.as_array()?;
         let mut found = Self { summary: text(answer, "summary"), ..Self::default() };
         for (at, value) in told.iter().enumerate() {
-            match ToldFinding::read(value) {
+            match ReviewFinding::read(value) {
                 Ok(told) => found.findings.push(told.placed(files, &content)),
                 Err(reason) => {
                     let excerpt = prefix(&value.to_string(), EXCERPT_BYTES_MAX).to_owned();
@@ -276,7 +229,8 @@ pub struct GraveFindings {
     pub nowhere: usize,
 }
 
-impl ToldFinding {
+impl ReviewFinding {
+    /// Reads a finding as the model wrote it, not yet matched against the files.
     /// Parses leniently but unambiguously: severity in any case, line as text, optional fields missing.
     fn read(value: &Value) -> Result<Self, DropReason> {
         if !value.is_object() {
@@ -300,19 +254,19 @@ impl ToldFinding {
             explanation = format!("{explanation}\n\n(line: {odd})").trim().to_owned();
             None
         });
-        Ok(Self { severity, file, line, title, explanation, suggestion: text(value, "suggestion") })
+        let (suggestion, place) = (text(value, "suggestion"), FindingLocation::Missing);
+        Ok(Self { severity, file, line, title, explanation, suggestion, place, anchor: None })
     }
 
-    fn placed(self, files: &[FileDiff], content: &impl Fn(&str) -> Option<Vec<u8>>) -> ReviewFinding {
-        let Self { severity, file, line, title, explanation, suggestion } = self;
-        let file = named(&file, files);
+    fn placed(self, files: &[FileDiff], content: &impl Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let (file, line) = (named(&self.file, files), self.line);
         let now = content(&file);
         let lines = now.as_ref().map(|bytes| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64);
         let place = place(&file, line, files, lines);
         let is_file = now.is_some() || files.iter().any(|changed| changed.path == file);
         let line_now = line.filter(|_| place != FindingLocation::Missing).unwrap_or(1);
         let anchor = is_file.then(|| LineAnchor::of(line_now, &now.unwrap_or_default()));
-        ReviewFinding { severity, file, line, title, explanation, suggestion, place, anchor }
+        Self { file, place, anchor, ..self }
     }
 }
 
@@ -377,6 +331,7 @@ fn place(file: &str, line: Option<u64>, files: &[FileDiff], lines: Option<u64>) 
 mod tests {
     use super::*;
     use posse_git::diff::parse;
+    use serde_json::json;
 
     #[test]
     fn every_finding_is_kept_and_those_that_name_nothing_of_the_diff_are_marked() {
@@ -395,8 +350,8 @@ mod tests {
             _ => None,
         };
         let found = ReviewFindings::read(&answer, &files, content).unwrap();
-        let places: Vec<(String, &str)> =
-            found.findings.iter().map(|finding| (finding.location(), finding.place.word())).collect();
+        let places: Vec<(String, Value)> =
+            found.findings.iter().map(|finding| (finding.location(), json!(finding.place))).collect();
         let expected = [
             ("src/a.rs:6", "in_diff"),
             ("src/a.rs:5", "in_diff"),
@@ -409,7 +364,7 @@ mod tests {
             ("other.rs", "outside_diff"),
             ("src/a.rs", "in_diff"),
         ];
-        assert_eq!(places, expected.map(|(place, word)| (place.to_owned(), word)));
+        assert_eq!(places, expected.map(|(place, word)| (place.to_owned(), json!(word))));
         assert_eq!(found.counted(), "1 critical, 8 low, 1 info");
         assert_eq!(ReviewFindings::default().counted(), "no findings");
         let grave =

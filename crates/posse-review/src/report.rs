@@ -190,8 +190,8 @@ fn json(report: &ReviewReport<'_>) -> Value {
         "type": "review",
         "status": report.status.wire(),
         "summary": report.found.map(|found| &found.summary),
-        "findings": findings.iter().map(ReviewFinding::to_json).collect::<Vec<_>>(),
-        "dropped": dropped.iter().map(DroppedFinding::to_json).collect::<Vec<_>>(),
+        "findings": findings,
+        "dropped": dropped,
         "files": files.collect::<Vec<_>>(),
         "notes": report.remarks().into_iter().chain(report.unseen()).collect::<Vec<_>>(),
         "run": report.run,
@@ -227,7 +227,7 @@ fn driver() -> Value {
         let short = format!("A finding of severity {}", severity.word());
         json!({
             "id": rule(severity),
-            "name": format!("Review{}", severity.title()),
+            "name": format!("Review{severity:?}"),
             "shortDescription": { "text": short },
             "fullDescription": { "text": severity.meaning() },
             "help": { "text": format!("{} A model found it; check it before you act on it.", severity.meaning()) },
@@ -294,7 +294,7 @@ fn result(finding: &ReviewFinding, anchor: &LineAnchor, seen: &mut Occurrences) 
         "message": { "text": message(finding) },
         "locations": [{ "physicalLocation": { "artifactLocation": artifact, "region": region } }],
         "partialFingerprints": { "primaryLocationLineHash": format!("{hash}:{occurrence}") },
-        "properties": { "severity": severity.word(), "file": file, "line": line, "location": place.word() },
+        "properties": { "severity": severity.word(), "file": file, "line": line, "location": place },
     })
 }
 

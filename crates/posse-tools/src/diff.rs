@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use posse_core::edits::LineCounts;
+use posse_core::text::c_quoted;
 use similar::{ChangeTag, TextDiff};
 
 pub use crate::seen::sha256;
@@ -60,26 +61,7 @@ fn text(content: Option<&[u8]>) -> Option<&str> {
 /// A name that could be taken for something else in a header is quoted as git does it.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| !c.is_control() && c != '"' && c != '\\';
-    if name.chars().all(is_plain) {
-        return name.to_owned();
-    }
-    let mut out = String::from('"');
-    for c in name.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
-                let mut bytes = [0; 4];
-                for byte in c.encode_utf8(&mut bytes).bytes() {
-                    out.push_str(&format!("\\{byte:03o}"));
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    if name.chars().all(is_plain) { name.to_owned() } else { c_quoted(name) }
 }
 
 #[cfg(test)]

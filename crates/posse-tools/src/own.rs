@@ -3,7 +3,7 @@
 //! A call gets the arguments as JSON on standard input and answers on standard output; an exit code other than 0 is a
 //! failure. It runs in the workspace, under the same supervisor and with the same environment as a shell command.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -20,6 +20,7 @@ use posse_sandbox::confinement::ProcessConfinement;
 use posse_sandbox::launch::ProcessLauncher;
 use posse_sandbox::supervisor::{CommandJob, StreamMode};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -379,7 +380,7 @@ fn syntax(path: &Path, text: &str, error: &serde_json::Error) -> Error {
 
 /// Returns line and column of a top-level key's value, counted from 1; the start of the file if the key is absent.
 fn position(text: &str, key: &str) -> (usize, usize) {
-    let at = keys(text).into_iter().find(|(name, _)| name == key).map_or(0, |(_, at)| at);
+    let at = keys(text).into_iter().find(|(name, _)| *name == key).map_or(0, |(_, at)| at);
     let before = &text.as_bytes()[..at];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
@@ -387,47 +388,19 @@ fn position(text: &str, key: &str) -> (usize, usize) {
 }
 
 /// The top-level key whose value is at or before a place.
-fn key_at(text: &str, line: usize, column: usize) -> Option<String> {
+fn key_at(text: &str, line: usize, column: usize) -> Option<&str> {
     let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     keys(text).into_iter().take_while(|(_, at)| *at <= start + column).last().map(|(key, _)| key)
 }
 
-/// The top-level keys of an object with the byte offset of each key, also of a text that stops being JSON somewhere.
-fn keys(text: &str) -> Vec<(String, usize)> {
-    let bytes = text.as_bytes();
-    let (mut keys, mut depth, mut at) = (Vec::new(), 0u32, 0);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => {
-                let end = string_end(bytes, at);
-                let is_key = bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
-                if depth == 1 && is_key {
-                    keys.push((text[at + 1..end - 1].to_owned(), at));
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
+/// The top-level keys of an object in order, with the byte offset of each.
+fn keys(text: &str) -> Vec<(&str, usize)> {
+    let members: BTreeMap<&str, IgnoredAny> = serde_json::from_str(text).unwrap_or_default();
+    // A key is a part of the text, so its address says where it stands; its quote is before it.
+    let offset = |key: &str| key.as_ptr().addr() - text.as_ptr().addr() - 1;
+    let mut keys: Vec<(&str, usize)> = members.into_keys().map(|key| (key, offset(key))).collect();
+    keys.sort_by_key(|(_, at)| *at);
     keys
-}
-
-/// The offset after the string that begins at `start`; the end of the text if it does not end.
-fn string_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 1,
-            b'"' => return at + 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
 }
 
 fn duplicate(manifest: &Path, name: &str, earlier: &Path) -> Error {
@@ -451,7 +424,7 @@ mod tests {
         fn any_text_is_a_tool_or_an_error(text in "[\\[\\]{}\":,a-z\\\\ \n€]{0,60}") {
             let _ = parse(Path::new("tool.json"), &text);
             for (key, at) in keys(&text) {
-                prop_assert!(text[at + 1..].starts_with(&key));
+                prop_assert!(text[at + 1..].starts_with(key));
             }
         }
     }

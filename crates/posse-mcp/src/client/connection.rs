@@ -87,37 +87,32 @@ impl ServerConnection {
         keeper: Option<Arc<TokenManager>>,
         until: Instant,
     ) -> BoxFuture<'a, Result<Self, LocalizedText>> {
-        Box::pin(Self::opened(config, starter, keeper, until))
-    }
-
-    async fn opened(
-        config: &ServerConfig,
-        starter: &dyn ProgramStarter,
-        keeper: Option<Arc<TokenManager>>,
-        until: Instant,
-    ) -> Result<Self, LocalizedText> {
-        let (tap, is_stale) = (Arc::<ListTap>::default(), Arc::<AtomicBool>::default());
-        let refuser = RefusingClient { is_stale: is_stale.clone() };
-        let too_long = |_| too_long(config.startup);
-        let (service, life) = match &config.endpoint {
-            ServerEndpoint::Stdio(program) => {
-                let process =
-                    timeout_at(until, starter.start(&config.name, program)).await.map_err(too_long)??;
-                let lines = MessageLines::new(process.output, process.input, tap.clone());
-                let shaken = timeout_at(until, refuser.serve_with_lifecycle(lines, lifecycle())).await;
-                match shaken.map_err(too_long).and_then(|shaken| shaken.map_err(|error| unshaken(&error))) {
-                    Ok(service) => (service, Some(process.life)),
-                    Err(why) => return Err(with_words(why, process.life.end().await)),
+        Box::pin(async move {
+            let (tap, is_stale) = (Arc::<ListTap>::default(), Arc::<AtomicBool>::default());
+            let refuser = RefusingClient { is_stale: is_stale.clone() };
+            let too_long = |_| too_long(config.startup);
+            let (service, life) = match &config.endpoint {
+                ServerEndpoint::Stdio(program) => {
+                    let process =
+                        timeout_at(until, starter.start(&config.name, program)).await.map_err(too_long)??;
+                    let lines = MessageLines::new(process.output, process.input, tap.clone());
+                    let shaken = timeout_at(until, refuser.serve_with_lifecycle(lines, lifecycle())).await;
+                    match shaken.map_err(too_long).and_then(|shaken| shaken.map_err(|error| unshaken(&error)))
+                    {
+                        Ok(service) => (service, Some(process.life)),
+                        Err(why) => return Err(with_words(why, process.life.end().await)),
+                    }
                 }
-            }
-            ServerEndpoint::Http(remote) => {
-                let transport = reach(remote, tap.clone(), keeper)?;
-                let shaken = timeout_at(until, refuser.serve_with_lifecycle(transport, lifecycle())).await;
-                (shaken.map_err(too_long)?.map_err(|error| unshaken(&error))?, None)
-            }
-        };
-        let (fresh_until, life, listing) = (StdMutex::default(), Mutex::new(life), Mutex::new(()));
-        Ok(Self { service, tap, is_stale, fresh_until, life, listing })
+                ServerEndpoint::Http(remote) => {
+                    let transport = reach(remote, tap.clone(), keeper)?;
+                    let shaken =
+                        timeout_at(until, refuser.serve_with_lifecycle(transport, lifecycle())).await;
+                    (shaken.map_err(too_long)?.map_err(|error| unshaken(&error))?, None)
+                }
+            };
+            let (fresh_until, life, listing) = (StdMutex::default(), Mutex::new(life), Mutex::new(()));
+            Ok(Self { service, tap, is_stale, fresh_until, life, listing })
+        })
     }
 
     /// Returns whether the connection is closed.

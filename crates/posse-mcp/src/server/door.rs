@@ -48,6 +48,8 @@ const OPENING_MAX: Duration = Duration::from_secs(15);
 
 /// Context of a request of a host.
 type HostContext = RequestContext<RoleServer>;
+/// Page of a list that a host asks for.
+type PageRequest = Option<PaginatedRequestParams>;
 /// Answer to a request of a host.
 type HostReply<T> = Result<T, ErrorData>;
 
@@ -267,11 +269,7 @@ impl ServerHandler for McpServer {
         ServerConfig::new(capabilities).with_server_info(server).with_instructions(self.instructions())
     }
 
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: HostContext,
-    ) -> HostReply<ListToolsResult> {
+    async fn list_tools(&self, _: PageRequest, _: HostContext) -> HostReply<ListToolsResult> {
         Ok(ListToolsResult::with_all_items(self.tools().cloned().collect()))
     }
 
@@ -328,18 +326,14 @@ impl ServerHandler for McpServer {
         tasks::cancel(&*self.hosted().await?, &request.task_id).await
     }
 
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: HostContext,
-    ) -> HostReply<ListResourcesResult> {
+    async fn list_resources(&self, _: PageRequest, _: HostContext) -> HostReply<ListResourcesResult> {
         let (_, tasks) = self.look().await;
         Ok(ListResourcesResult::with_all_items(resources::list(&tasks)))
     }
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        _: PageRequest,
         _: HostContext,
     ) -> HostReply<ListResourceTemplatesResult> {
         Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
@@ -407,11 +401,7 @@ impl ServerHandler for McpServer {
         }
     }
 
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: HostContext,
-    ) -> HostReply<ListPromptsResult> {
+    async fn list_prompts(&self, _: PageRequest, _: HostContext) -> HostReply<ListPromptsResult> {
         Ok(ListPromptsResult::with_all_items(prompts::list(&self.inside.serving.agents.list())))
     }
 

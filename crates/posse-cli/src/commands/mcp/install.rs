@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn every_file_that_install_writes_is_protected() {
         let directories = HostDirectories { home: Some("/home/u".into()), codex: None };
-        for host in HostName::ALL {
+        for host in HostName::all() {
             let file = HostEntry::new(host, "/usr/bin/posse", &directories).unwrap().file;
             let path = file.strip_prefix("/home/u").unwrap_or(&file);
             assert!(FileProtection::default().find(path).is_some(), "{host:?}: {}", path.display());
