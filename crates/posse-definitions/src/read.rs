@@ -6,11 +6,11 @@ use posse_core::definition::{
 use posse_core::id::AgentName;
 use posse_core::text::prefix;
 use posse_messages::localized;
-use sha2::{Digest, Sha256};
 
 use crate::fields::FieldReader;
 use crate::frontmatter::{self, FrontmatterDocument, error, warning};
 use crate::node::{YamlEntry, YamlNode};
+use crate::trust::hash;
 use crate::{formats, names};
 
 /// A file found on disk, with the facts known before it is read.
@@ -138,8 +138,7 @@ fn nothing(file: DefinitionFile<'_>, format: Format, remarks: Vec<Remark>) -> Pa
 }
 
 fn origin(file: DefinitionFile<'_>, format: Format) -> DefinitionOrigin {
-    let hash = Sha256::digest(file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    DefinitionOrigin { path: file.path.to_owned(), format, scope: file.scope, hash }
+    DefinitionOrigin { path: file.path.to_owned(), format, scope: file.scope, hash: hash(file.bytes) }
 }
 
 /// Shortens and escapes text that should have been a name.

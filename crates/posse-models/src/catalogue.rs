@@ -93,9 +93,13 @@ pub struct ModelFamily {
 /// Finds the limits of a model by its name or the last part of its path.
 pub fn family(model: &ModelRef) -> Option<ModelFamily> {
     let name = last_part(&model.model);
+    let rows = FAMILIES.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        Some((words.next()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+    });
     let (_, context_window, output_max) =
-        FAMILIES.iter().filter(|(key, ..)| fits(key, name)).max_by_key(|(key, ..)| key.len())?;
-    Some(ModelFamily { context_window: *context_window, output_max: *output_max })
+        rows.filter(|(key, ..)| fits(key, name)).max_by_key(|(key, ..)| key.len())?;
+    Some(ModelFamily { context_window, output_max })
 }
 
 /// Computes the limits of a run on this model. `context_window` and `output_tokens` replace what is known of the model.
@@ -116,68 +120,8 @@ pub fn limits_of(model: &str, context_window: Option<u64>, output_tokens: Option
     }
 }
 
-/// Name, window, output. A larger window that has to be asked for with a header is not counted.
-const FAMILIES: &[(&str, u64, u32)] = &[
-    ("claude-3-haiku", 200_000, 4_096),
-    ("claude-3-opus", 200_000, 4_096),
-    ("claude-3-7-sonnet", 200_000, 64_000),
-    ("claude-haiku-4-5", 200_000, 64_000),
-    ("claude-sonnet-4", 200_000, 64_000),
-    ("claude-sonnet-4-0", 200_000, 64_000),
-    ("claude-sonnet-4-5", 200_000, 64_000),
-    ("claude-sonnet-4-6", 1_000_000, 64_000),
-    ("claude-sonnet-5", 1_000_000, 128_000),
-    ("claude-opus-4", 200_000, 32_000),
-    ("claude-opus-4-0", 200_000, 32_000),
-    ("claude-opus-4-1", 200_000, 32_000),
-    ("claude-opus-4-5", 200_000, 64_000),
-    ("claude-opus-4-6", 1_000_000, 128_000),
-    ("claude-opus-4-7", 1_000_000, 128_000),
-    ("claude-opus-4-8", 1_000_000, 128_000),
-    ("claude-fable-5", 1_000_000, 128_000),
-    ("gpt-3.5-turbo", 16_385, 4_096),
-    ("gpt-4", 8_192, 4_096),
-    ("gpt-4-turbo", 128_000, 4_096),
-    ("gpt-4o", 128_000, 16_384),
-    ("gpt-4o-2024-05-13", 128_000, 4_096),
-    ("gpt-4o-mini", 128_000, 16_384),
-    ("gpt-4.1", 1_047_576, 32_768),
-    ("gpt-4.1-mini", 1_047_576, 32_768),
-    ("gpt-4.1-nano", 1_047_576, 32_768),
-    ("gpt-5", 272_000, 128_000),
-    ("gpt-5-mini", 272_000, 128_000),
-    ("gpt-5-nano", 272_000, 128_000),
-    ("gpt-5-codex", 272_000, 128_000),
-    ("gpt-5.1", 272_000, 128_000),
-    ("gpt-5.1-codex", 272_000, 128_000),
-    ("gpt-5.1-codex-max", 272_000, 128_000),
-    ("gpt-5.1-codex-mini", 272_000, 128_000),
-    ("gpt-5.2", 272_000, 128_000),
-    ("gpt-5.2-pro", 272_000, 128_000),
-    ("gpt-5.2-codex", 272_000, 128_000),
-    ("gpt-5.3-codex", 272_000, 128_000),
-    ("gpt-5.4", 922_000, 128_000),
-    ("gpt-5.4-pro", 922_000, 128_000),
-    ("gpt-5.4-mini", 272_000, 128_000),
-    ("gpt-5.4-nano", 272_000, 128_000),
-    ("gpt-5.5", 922_000, 128_000),
-    ("gpt-5.5-pro", 922_000, 128_000),
-    ("o1", 200_000, 100_000),
-    ("o1-pro", 200_000, 100_000),
-    ("o3", 200_000, 100_000),
-    ("o3-mini", 200_000, 100_000),
-    ("o3-pro", 200_000, 100_000),
-    ("o4-mini", 200_000, 100_000),
-    ("gemini-2.0-flash", 1_048_576, 8_192),
-    ("gemini-2.5-pro", 1_048_576, 65_535),
-    ("gemini-2.5-flash", 1_048_576, 65_535),
-    ("gemini-2.5-flash-lite", 1_048_576, 65_535),
-    ("gemini-3-pro", 1_048_576, 65_535),
-    ("gemini-3-flash", 1_048_576, 65_535),
-    ("gemini-3.1-pro", 1_048_576, 65_536),
-    ("gemini-3.1-flash-lite", 1_048_576, 65_536),
-    ("gemini-3.5-flash", 1_048_576, 65_535),
-];
+/// Name, window and output of a model per line. A larger window that has to be asked for with a header is not counted.
+const FAMILIES: &str = include_str!("families.txt");
 
 /// Prices by model name; see `prices.toml` for the form of a table.
 #[derive(Debug, Clone, PartialEq)]

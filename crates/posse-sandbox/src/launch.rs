@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use posse_core::grant::SandboxTier;
 use posse_core::{Error, Result};
@@ -12,10 +13,12 @@ use posse_runtime::leases::WritingProcess;
 use posse_runtime::ports::ToolContext;
 use tokio_util::sync::CancellationToken;
 
+use crate::confinement::ProcessConfinement;
 use crate::refusal::SandboxHint;
 use crate::sandbox::{ConfinedProcess, ProcessScene, Sandbox};
 use crate::supervisor::{
-    CommandJob, CommandPipes, CommandReport, LeasePulse, RunningCommand, Supervisor, WorkDirectory,
+    CommandJob, CommandPipes, CommandReport, LeasePulse, RunningCommand, StreamMode, Supervisor,
+    WorkDirectory,
 };
 use crate::workspace::show;
 
@@ -35,6 +38,28 @@ pub struct ProcessLauncher {
 }
 
 impl ProcessLauncher {
+    /// A job of this task in the workspace: without input, both streams as one, with the variables of every command.
+    pub fn job(
+        &self,
+        context: &ToolContext,
+        program: impl Into<OsString>,
+        args: Vec<OsString>,
+        timeout: Duration,
+    ) -> CommandJob {
+        CommandJob {
+            task: context.task.clone(),
+            program: program.into(),
+            args,
+            directory: self.directory.clone(),
+            environment: self.environment.select(&[]),
+            stdin: Vec::new(),
+            streams: StreamMode::Merged,
+            timeout: timeout.min(context.time_left),
+            confinement: ProcessConfinement::default(),
+            pulse: None,
+        }
+    }
+
     /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
     /// What comes back lasts as long as the process.
     pub(crate) async fn confine(

@@ -1,197 +1,26 @@
 //! Which places of a machine a command may read when nobody says more: programs, libraries, toolchains, and what those
-//! look up. Never where people keep what proves who they are.
+//! look up. Never where people keep what proves who they are. The names stand in `places/*.txt`, one per line.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-const SYSTEM: &[&str] = &[
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    "/nix",
-    "/snap",
-    "/gnu",
-    "/home/linuxbrew/.linuxbrew",
-    "/var/lib/dpkg",
-    "/proc",
-    "/sys/fs/cgroup",
-    "/sys/devices/system/cpu",
-    "/sys/devices/system/node",
-    "/sys/kernel/mm/transparent_hugepage",
-];
+/// Programs, libraries and what they ask the kernel for.
+const SYSTEM: &str = include_str!("places/system.txt");
 
 /// Not all of `/etc`: password hashes and the machine's own keys are there too, and the superuser owns them.
-const ETC: &[&str] = &[
-    "alternatives",
-    "bash.bashrc",
-    "ca-certificates",
-    "ca-certificates.conf",
-    "crypto-policies",
-    "debian_version",
-    "fonts",
-    "gai.conf",
-    "gitconfig",
-    "group",
-    "host.conf",
-    "hostname",
-    "hosts",
-    "inputrc",
-    "java",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "ld.so.preload",
-    "locale.alias",
-    "locale.conf",
-    "localtime",
-    "login.defs",
-    "lsb-release",
-    "machine-id",
-    "magic",
-    "mime.types",
-    "nsswitch.conf",
-    "os-release",
-    "passwd",
-    "pki/tls/certs",
-    "pki/ca-trust",
-    "profile",
-    "profile.d",
-    "protocols",
-    "python3",
-    "resolv.conf",
-    "rpc",
-    "services",
-    "shells",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "ssl/cert.pem",
-    "terminfo",
-    "timezone",
-    "vim",
-    "xattr.conf",
-    "xdg",
-];
+const ETC: &str = include_str!("places/etc.txt");
 
 /// Toolchains and what they keep, below home.
-const AT_HOME: &[&str] = &[
-    ".cargo",
-    ".rustup",
-    ".nvm",
-    ".fnm",
-    ".volta",
-    ".bun",
-    ".deno",
-    ".npm-global",
-    ".yarn",
-    ".pyenv",
-    ".conda",
-    "miniconda3",
-    "anaconda3",
-    ".rbenv",
-    ".rvm",
-    ".asdf",
-    ".sdkman",
-    ".jenv",
-    ".m2/repository",
-    ".gradle/caches",
-    ".gradle/wrapper",
-    "go",
-    ".ghcup",
-    ".cabal",
-    ".stack",
-    ".opam",
-    ".dotnet",
-    ".juliaup",
-    ".julia",
-    ".elan",
-    ".swiftly",
-    ".nix-profile",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/fnm",
-    ".local/share/mise",
-    ".local/share/pipx",
-    ".local/share/pnpm",
-    ".local/share/uv",
-    ".gitconfig",
-    ".config/git/config",
-    ".config/git/ignore",
-    ".config/git/attributes",
-];
+const AT_HOME: &str = include_str!("places/home.txt");
 
 /// Credentials, keys, sessions and histories, below home.
-const CLOSED_AT_HOME: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/op",
-    ".config/rclone",
-    ".config/containers/auth.json",
-    ".config/git/credentials",
-    ".git-credentials",
-    ".netrc",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".gradle/gradle.properties",
-    ".terraform.d",
-    ".vault-token",
-    ".password-store",
-    ".pgpass",
-    ".my.cnf",
-    ".s3cfg",
-    ".boto",
-    ".mozilla",
-    ".thunderbird",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/microsoft-edge",
-    ".config/Code",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".node_repl_history",
-    ".psql_history",
-    ".mysql_history",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".copilot",
-    ".cursor",
-    ".posse",
-    ".config/posse",
-    ".config/opencode",
-    ".local/share/opencode",
-    ".local/state/posse",
-];
+const CLOSED_AT_HOME: &str = include_str!("places/secrets.txt");
 
 /// Lists the secret directories of a home directory.
 pub fn closed_at_home(home: &Path) -> Vec<PathBuf> {
-    CLOSED_AT_HOME.iter().map(|name| home.join(name)).collect()
+    CLOSED_AT_HOME.lines().map(|name| home.join(name)).collect()
 }
 
 /// Returns the credential files of a toolchain.
@@ -202,9 +31,9 @@ pub(crate) fn closed_in_toolchain(place: &Path) -> [PathBuf; 2] {
 
 /// Lists the existing system directories, the program search path and toolchains elsewhere.
 pub(crate) fn usual(home: Option<&Path>, search: &OsStr, toolchains: &[PathBuf]) -> Vec<PathBuf> {
-    let system = SYSTEM.iter().map(PathBuf::from);
-    let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
-    let at_home = home.into_iter().flat_map(|home| AT_HOME.iter().map(|name| home.join(name)));
+    let system = SYSTEM.lines().map(PathBuf::from);
+    let etc = ETC.lines().map(|name| Path::new("/etc").join(name));
+    let at_home = home.into_iter().flat_map(|home| AT_HOME.lines().map(|name| home.join(name)));
     let mut all: Vec<PathBuf> = system.chain(etc).chain(at_home).collect();
     let named = std::env::split_paths(search).chain(toolchains.iter().cloned());
     for place in named.filter(|place| place.is_absolute() && !is_above(place, home)) {

@@ -6,10 +6,9 @@ use std::time::Duration;
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, text};
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
-use posse_sandbox::confinement::ProcessConfinement;
 use posse_sandbox::launch::{NotRun, ProcessLauncher, protected_notes};
 use posse_sandbox::refusal::SandboxHint;
-use posse_sandbox::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
+use posse_sandbox::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop};
 use serde::Deserialize;
 
 use crate::output;
@@ -70,18 +69,8 @@ impl BashTool {
             return ToolOutput::error(problem);
         }
         let asked = arguments.timeout_ms.map_or(TIMEOUT_DEFAULT, Duration::from_millis);
-        let job = CommandJob {
-            task: input.context.task.clone(),
-            program: self.shell.into(),
-            args: shell_args(&arguments.command),
-            directory: self.launch.directory.clone(),
-            environment: self.launch.environment.select(&[]),
-            stdin: Vec::new(),
-            streams: StreamMode::Merged,
-            timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
-            confinement: ProcessConfinement::default(),
-            pulse: None,
-        };
+        let args = shell_args(&arguments.command);
+        let job = self.launch.job(input.context, self.shell, args, asked.min(TIMEOUT_MAX));
         run("command", &self.launch, job, input.context).await
     }
 }

@@ -16,7 +16,6 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use posse_sandbox::TOOL_MANIFEST;
-use posse_sandbox::confinement::ProcessConfinement;
 use posse_sandbox::launch::ProcessLauncher;
 use posse_sandbox::supervisor::{CommandJob, StreamMode};
 use serde::Deserialize;
@@ -190,17 +189,12 @@ impl BoundTool {
         let mut environment = self.launch.environment.select(&self.tool.env);
         environment.push(("POSSE_TOOL".into(), self.tool.spec.name.clone().into()));
         environment.push(("POSSE_IDEMPOTENCY_KEY".into(), input.idempotency_key.into()));
+        let OwnTool { program, args, timeout, .. } = &self.tool;
         let job = CommandJob {
-            task: input.context.task.clone(),
-            program: self.tool.program.clone(),
-            args: self.tool.args.clone(),
-            directory: self.launch.directory.clone(),
             environment,
             stdin: input.arguments.as_bytes().to_vec(),
             streams: StreamMode::Separate,
-            timeout: self.tool.timeout.min(input.context.time_left),
-            confinement: ProcessConfinement::default(),
-            pulse: None,
+            ..self.launch.job(input.context, program, args.clone(), *timeout)
         };
         if let Err(refusal) = self.launch.refuse_unheld(&self.tool.spec.name, &job, input.context) {
             return ToolOutput::error(refusal);

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
-use posse_sandbox::confinement::ProcessConfinement;
 use posse_sandbox::launch::{NotRun, ProcessLauncher};
 use posse_sandbox::refusal::SandboxHint;
-use posse_sandbox::supervisor::{CommandEnd, CommandJob, CommandReport, CommandStop, StreamMode};
+use posse_sandbox::supervisor::{CommandEnd, CommandReport, CommandStop};
 
 use crate::bash::{ending, leftovers, shell, shell_args};
 use crate::output;
@@ -34,19 +33,8 @@ impl CommandVerifier {
 impl Verifier for CommandVerifier {
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, VerifyEvidence> {
         Box::pin(async move {
-            let timeout = TIMEOUT.min(context.time_left);
-            let job = CommandJob {
-                task: context.task.clone(),
-                program: self.shell.into(),
-                args: shell_args(command),
-                directory: self.launch.directory.clone(),
-                environment: self.launch.environment.select(&[]),
-                stdin: Vec::new(),
-                streams: StreamMode::Merged,
-                timeout,
-                confinement: ProcessConfinement::default(),
-                pulse: None,
-            };
+            let job = self.launch.job(context, self.shell, shell_args(command), TIMEOUT);
+            let timeout = job.timeout;
             match self.launch.run(job, context).await {
                 Ok(ran) => {
                     evidence(command, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max)

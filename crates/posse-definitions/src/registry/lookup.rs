@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_core::definition::{Definition, Remark};
 use posse_core::id::AGENT_NAME_MAX;
-use posse_core::text::{prefix, visible};
+use posse_core::text::{nearest, prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 
@@ -78,7 +78,7 @@ impl RegistrySnapshot {
             0 => localized!("agents-there-are", names = listed),
             more => localized!("agents-there-are-more", names = listed, more),
         };
-        error.hint(match nearest(name, &names) {
+        error.hint(match likely(name, &names) {
             Some(name) => LocalizedText::join([&localized!("did-you-mean", name), &there_are], " "),
             None => there_are,
         })
@@ -144,27 +144,10 @@ fn told(error: &Remark) -> LocalizedText {
     }
 }
 
-/// Returns the most similar name, if any is close.
-fn nearest<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
+/// Finds the name that was probably meant, whatever its case and its separators.
+fn likely<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
     let plain = |name: &str| prefix(name, AGENT_NAME_MAX).to_ascii_lowercase().replace(['_', ' '], "-");
-    let wanted = plain(wanted);
-    let far = (wanted.chars().count() / 3).max(1);
-    let near = names.iter().filter(|name| name.len().abs_diff(wanted.len()) <= far.max(4));
-    let distances = near.map(|name| (distance(&wanted, &plain(name)), *name));
-    distances.filter(|(distance, _)| *distance <= far).min().map(|(_, name)| name)
-}
-
-/// Returns the Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    let spelled: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    let found = nearest(&plain(wanted), spelled.iter().map(String::as_str))?;
+    spelled.iter().position(|name| name == found).map(|at| names[at])
 }

@@ -9,9 +9,8 @@ use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::{Result as CoreResult, text};
 use posse_runtime::ports::{BoxFuture, ToolContext};
-use posse_sandbox::confinement::ProcessConfinement;
 use posse_sandbox::launch::{AttachedProcess, ProcessLauncher};
-use posse_sandbox::supervisor::{CommandEnd, CommandJob, CommandReport, StreamMode, WorkDirectory};
+use posse_sandbox::supervisor::{CommandEnd, CommandReport, WorkDirectory};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -50,7 +49,7 @@ impl ConfinedStarter {
         // No real task: the name is for its temporary directory.
         let task = TaskId::root(&format!("mcp-{server}"));
         let context = ToolContext {
-            task: task.clone(),
+            task,
             grant: self.grant.clone(),
             cancel: CancellationToken::new(),
             time_left: LIFE_MAX,
@@ -62,21 +61,12 @@ impl ConfinedStarter {
         let own = program.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         environment.retain(|(name, _)| !program.env.iter().any(|(own, _)| name == own.as_str()));
         environment.extend(own);
-        let job = CommandJob {
-            task,
-            program: OsString::from(&program.command),
-            args: program.args.iter().map(OsString::from).collect(),
-            directory: program
-                .directory
-                .clone()
-                .map_or_else(|| self.launch.directory.clone(), WorkDirectory::Path),
-            environment,
-            stdin: Vec::new(),
-            streams: StreamMode::Attached,
-            timeout: LIFE_MAX,
-            confinement: ProcessConfinement::default(),
-            pulse: None,
-        };
+        let args = program.args.iter().map(OsString::from).collect();
+        let mut job = self.launch.job(&context, &program.command, args, LIFE_MAX);
+        job.environment = environment;
+        if let Some(directory) = &program.directory {
+            job.directory = WorkDirectory::Path(directory.clone());
+        }
         let (pipes, running) = self.launch.attach(job, &context).await?;
         let life = Box::new(WatchedProcess::watch(running));
         Ok(ServerProcess { input: Box::new(pipes.to_command), output: Box::new(pipes.from_command), life })
