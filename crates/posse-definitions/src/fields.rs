@@ -193,14 +193,14 @@ impl FieldReader {
         }
     }
 
-    /// Takes a map as nested fields: `budget.max_cost_usd`. Pass them to `give_back` afterwards.
+    /// Takes a map as nested fields: `budget.max_cost_usd`. Pass them to `merge_inner` afterwards.
     pub fn inner(&mut self, key: &'static str) -> Option<FieldReader> {
         let entries = self.map(key)?;
         Some(FieldReader::new(entries, Vec::new()))
     }
 
     /// Merges the remarks of nested fields and reports their unknown keys.
-    pub fn give_back(&mut self, key: &'static str, inner: FieldReader) {
+    pub fn merge_inner(&mut self, key: &'static str, inner: FieldReader) {
         let unknown: Vec<(String, u32)> = inner
             .entries
             .iter()
@@ -257,7 +257,7 @@ impl FieldReader {
     pub fn ignore(&mut self, key: &'static str, why: impl FnOnce() -> LocalizedText) {
         if let Some(at) = self.find(key) {
             self.fates[at] = Some(FieldFate::Ignored(why()));
-            self.keep(at);
+            self.keep_extra(at);
         }
     }
 
@@ -268,7 +268,7 @@ impl FieldReader {
         self.remarks.push(Remark { severity, text, line: self.line_of(key), hint: None });
         self.mark(key, FieldFate::Ignored(localized!("field-can-be", allowed)));
         if let Some(at) = self.find(key) {
-            self.keep(at);
+            self.keep_extra(at);
         }
     }
 
@@ -340,7 +340,7 @@ impl FieldReader {
             self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_ref()));
         }
         self.fates[at] = Some(FieldFate::Ignored(why));
-        self.keep(at);
+        self.keep_extra(at);
     }
 
     /// Finds a key. Rights are found in any spelling: `disallowed-tools` was meant to restrict something.
@@ -379,7 +379,7 @@ impl FieldReader {
         }
     }
 
-    fn keep(&mut self, at: usize) {
+    fn keep_extra(&mut self, at: usize) {
         let entry = &self.entries[at];
         self.extra.insert(entry.key.clone(), entry.value.to_json());
     }

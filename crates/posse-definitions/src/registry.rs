@@ -134,7 +134,7 @@ impl AgentRegistry {
         };
         {
             let mut known = registry.known();
-            registry.look(&mut known, now_s());
+            registry.scan(&mut known, now_s());
             registry.publish(&mut known);
         }
         registry
@@ -157,12 +157,12 @@ impl AgentRegistry {
 
     fn reload_at(&self, now_s: i64) -> Option<Arc<RegistrySnapshot>> {
         let mut known = self.known();
-        self.look(&mut known, now_s).then(|| self.publish(&mut known))
+        self.scan(&mut known, now_s).then(|| self.publish(&mut known))
     }
 
     /// Updates the cached state; returns whether anything differs.
-    fn look(&self, known: &mut RegistryMemory, now_s: i64) -> bool {
-        let files_differ = known.files.look(&self.directories, self.reader, self.places.user(), now_s);
+    fn scan(&self, known: &mut RegistryMemory, now_s: i64) -> bool {
+        let files_differ = known.files.scan(&self.directories, self.reader, self.places.user(), now_s);
         let trusted = self.trust.load();
         let trust_differs = trusted != known.trusted;
         known.trusted = trusted;

@@ -109,8 +109,10 @@ impl RepositoryView {
         let compared: Vec<&str> = compared.iter().map(String::as_str).collect();
         self.check(&compared, paths)?;
         let mut notes = Vec::new();
-        let patch =
-            self.look(&[DIFF, &compared, &["--"]].concat(), paths).at_most(PATCH_BYTES_MAX).some_output()?;
+        let patch = self
+            .isolated_call(&[DIFF, &compared, &["--"]].concat(), paths)
+            .at_most(PATCH_BYTES_MAX)
+            .some_output()?;
         let mut files = parse(&patch.output);
         if patch.is_cut {
             let mib = PATCH_BYTES_MAX >> 20;
@@ -164,7 +166,7 @@ impl RepositoryView {
         files: &mut Vec<FileDiff>,
         notes: &mut Vec<String>,
     ) -> Result<()> {
-        let untracked = self.look(OTHERS, paths).some_output()?;
+        let untracked = self.isolated_call(OTHERS, paths).some_output()?;
         let mut names: Vec<&[u8]> = untracked.output.split(|byte| *byte == 0).collect();
         // The last part is empty or half a name.
         names.pop();
@@ -187,7 +189,7 @@ impl RepositoryView {
         for path in paths.iter().filter(|path| !is_there(path)) {
             let one = std::slice::from_ref(path);
             let is_empty = |arguments: &[&str]| -> Result<bool> {
-                Ok(self.look(arguments, one).some_output()?.output.is_empty())
+                Ok(self.isolated_call(arguments, one).some_output()?.output.is_empty())
             };
             if is_empty(&["ls-files", "--cached", "--"])?
                 && is_empty(&[DIFF, &["--name-only"], compared, &["--"]].concat())?
@@ -237,7 +239,7 @@ impl RepositoryView {
     }
 
     /// Prepares git in isolation. Paths are relative to where the person is.
-    fn look<'a>(&'a self, arguments: &[&str], paths: &[PathBuf]) -> GitCall<'a> {
+    fn isolated_call<'a>(&'a self, arguments: &[&str], paths: &[PathBuf]) -> GitCall<'a> {
         let from = if paths.is_empty() { &self.root } else { &self.here };
         self.isolated.call(from, arguments).paths(paths).at_most(ANSWER_BYTES_MAX)
     }

@@ -92,7 +92,7 @@ impl GitWorktrees {
         if let Some(made) = self.find(task)? {
             return Ok(made);
         }
-        let root = self.place(task);
+        let root = self.directory_of(task);
         let origin = WorktreeOrigin::find(&self.git, workspace)?;
         // Without its description it was never finished, and nothing worked in it.
         remove(&root)?;
@@ -113,7 +113,7 @@ impl GitWorktrees {
 
     /// Finds the worktree of a task.
     pub fn find(&self, task: &TaskId) -> Result<Option<GitWorktree>> {
-        let root = self.place(task);
+        let root = self.directory_of(task);
         let about = match fs::read(root.join("about.json")) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|e| failed("read", &root, e))?,
@@ -149,7 +149,7 @@ impl GitWorktrees {
         self.find(task)?.map_or(Ok(()), GitWorktree::discard)
     }
 
-    fn place(&self, task: &TaskId) -> PathBuf {
+    fn directory_of(&self, task: &TaskId) -> PathBuf {
         self.root.join(task.as_str())
     }
 

@@ -1,23 +1,23 @@
 //! MCP server: offers Posse's delegation tools to MCP hosts. It only translates; the session decides what a
 //! call does, as for every other front end.
 
-mod asking;
 mod bounded;
-mod door;
-mod entrance;
+mod elicitation;
+mod handler;
 pub mod http;
 mod prompts;
 mod resources;
 mod sampling;
+mod session_slot;
 mod tasks;
 mod tools;
 mod watch;
 mod wire;
 
-pub use door::{McpServer, ServerParts};
-pub use entrance::{SessionSlot, SlotOpener};
+pub use handler::{McpServer, ServerParts};
 pub use resources::TranscriptSource;
 pub use sampling::{ANY, ConnectedHosts, HostModel, PROVIDER};
+pub use session_slot::{SessionSlot, SlotOpener};
 pub use tools::{HostTool, TaskReach};
 pub use wire::HostWire;
 

@@ -243,7 +243,7 @@ async fn read_stream<R: Reader>(
             match tokio::time::timeout(transport.end_grace(), next).await {
                 Ok(next) => next,
                 // Everything that matters is here, and the sender has forgotten to hang up.
-                Err(_) => return Ok(state.over(false)),
+                Err(_) => return Ok(state.finish(false)),
             }
         } else {
             next.await
@@ -256,22 +256,22 @@ async fn read_stream<R: Reader>(
         };
         parser.feed(&chunk, &mut events).map_err(too_long)?;
         for event in events.drain(..) {
-            if state.take(&event, reader, assembler)? == ReadProgress::Done {
-                return Ok(state.over(true));
+            if state.feed(&event, reader, assembler)? == ReadProgress::Done {
+                return Ok(state.finish(true));
             }
         }
     }
     parser.finish(&mut events).map_err(too_long)?;
     for event in events.drain(..) {
-        match state.take(&event, reader, assembler) {
-            Ok(ReadProgress::Done) => return Ok(state.over(true)),
+        match state.feed(&event, reader, assembler) {
+            Ok(ReadProgress::Done) => return Ok(state.finish(true)),
             Ok(ReadProgress::More | ReadProgress::Ending) => {}
             // Half an event is what a cut connection leaves behind, not a breach of the format.
             Err(ReadError::Unreadable(_)) if event.cut => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(state.over(false))
+    Ok(state.finish(false))
 }
 
 struct AnswerStream {
@@ -280,7 +280,7 @@ struct AnswerStream {
 }
 
 impl AnswerStream {
-    fn take<R: Reader>(
+    fn feed<R: Reader>(
         &mut self,
         event: &SseEvent,
         reader: &mut R,
@@ -292,7 +292,7 @@ impl AnswerStream {
         Ok(progress)
     }
 
-    fn over(self, marker_seen: bool) -> ReadAnswer {
+    fn finish(self, marker_seen: bool) -> ReadAnswer {
         let mut notes = Vec::new();
         if self.damaged > 0 {
             notes.push(format!("{} events of the stream had bytes that are not UTF-8", self.damaged));

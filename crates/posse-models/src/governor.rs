@@ -5,7 +5,7 @@
 //! A place is held while a call is made and at no other time: not while its caller waits to ask again, not while tools
 //! run. So a task that waits for its children never holds what they need.
 
-mod commons;
+mod shared_window;
 mod window;
 
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use commons::{SharedWindow, WindowShape};
 use posse_core::board::{Priority, Urgency};
 use posse_runtime::ports::CallAllowance;
+use shared_window::{SharedWindow, WindowShape};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use window::CallWindow;
@@ -52,7 +52,7 @@ struct GovernorState {
     window: CallWindow,
     /// In-flight calls of this process.
     under_way: usize,
-    commons: Option<SharedWindow>,
+    shared_window: Option<SharedWindow>,
     /// The end of the last pause.
     opens: Option<Instant>,
     queue: BTreeMap<QueueRank, oneshot::Sender<CallPermit>>,
@@ -94,11 +94,11 @@ impl RateGovernor {
         Ok(Arc::new(Self::with_max(max_in_flight, Some(SharedWindow::open(directory)?))))
     }
 
-    fn with_max(max_in_flight: usize, commons: Option<SharedWindow>) -> Self {
+    fn with_max(max_in_flight: usize, shared_window: Option<SharedWindow>) -> Self {
         let state = GovernorState {
             window: CallWindow::new(max_in_flight),
             under_way: 0,
-            commons,
+            shared_window,
             opens: None,
             queue: BTreeMap::new(),
             arrivals: 0,
@@ -118,10 +118,10 @@ impl RateGovernor {
         let came = Instant::now();
         let (rank, mut receiver) = {
             let mut state = self.lock();
-            state.look(came);
+            state.adopt_shared(came);
             if state.pause(came).is_none()
                 && state.queue.is_empty()
-                && let Some(place) = state.take()
+                && let Some(place) = state.claim_slot()
             {
                 return Ok(self.permit(state.window.round(), place));
             }
@@ -164,7 +164,7 @@ impl RateGovernor {
         // A permit is given back by its drop, which locks: none is made or dropped under the lock.
         let (next, round) = {
             let (mut state, now) = (self.lock(), Instant::now());
-            state.look(now);
+            state.adopt_shared(now);
             (state.next(now), state.window.round())
         };
         for (sender, place) in next {
@@ -185,7 +185,7 @@ impl RateGovernor {
                 return;
             }
             state.opens = Some(until);
-            state.tell();
+            state.publish_pause();
         }
         self.paused.notify_waiters();
     }
@@ -196,29 +196,30 @@ impl RateGovernor {
 }
 
 impl GovernorState {
-    fn take(&mut self) -> Option<Place> {
+    fn claim_slot(&mut self) -> Option<Place> {
         let limit = self.window.limit();
         if self.under_way >= limit {
             return None;
         }
-        let place = match &mut self.commons {
-            Some(commons) => Some(commons.take(limit)?),
+        let place = match &mut self.shared_window {
+            Some(shared_window) => Some(shared_window.claim_slot(limit)?),
             None => None,
         };
         self.under_way += 1;
         Some(place)
     }
 
-    fn give(&mut self, place: Place) {
+    fn release_slot(&mut self, place: Place) {
         self.under_way -= 1;
-        if let (Some(commons), Some(number)) = (&mut self.commons, place) {
-            commons.give(number);
+        if let (Some(shared_window), Some(number)) = (&mut self.shared_window, place) {
+            shared_window.release_slot(number);
         }
     }
 
     /// Takes over what other processes have learned.
-    fn look(&mut self, now: Instant) {
-        let Some(WindowShape { window, pause }) = self.commons.as_ref().and_then(SharedWindow::read) else {
+    fn adopt_shared(&mut self, now: Instant) {
+        let Some(WindowShape { window, pause }) = self.shared_window.as_ref().and_then(SharedWindow::read)
+        else {
             return;
         };
         self.window.adopt(window);
@@ -228,16 +229,18 @@ impl GovernorState {
     }
 
     /// Lets other processes know of the pause.
-    fn tell(&mut self) {
+    fn publish_pause(&mut self) {
         let pause = self.pause(Instant::now()).unwrap_or_default();
         self.share(|window| window.to_words(), pause);
     }
 
     /// Updates the window with the outcome of a call admitted in `round`.
     fn learn(&mut self, answer: &PermitOutcome, round: u64) {
-        let under_way = match &mut self.commons {
-            Some(commons) if !self.window.is_widest() || matches!(answer, PermitOutcome::Refused(_)) => {
-                commons.taken(self.window.limit())
+        let under_way = match &mut self.shared_window {
+            Some(shared_window)
+                if !self.window.is_widest() || matches!(answer, PermitOutcome::Refused(_)) =>
+            {
+                shared_window.count_taken(self.window.limit())
             }
             _ => self.under_way,
         };
@@ -247,7 +250,7 @@ impl GovernorState {
             PermitOutcome::Other => {}
         };
         let widest = self.window.is_widest();
-        if self.commons.is_none()
+        if self.shared_window.is_none()
             || matches!(answer, PermitOutcome::Other)
             || (widest && matches!(answer, PermitOutcome::Succeeded))
         {
@@ -265,9 +268,9 @@ impl GovernorState {
 
     /// Changes the window that all share, and makes the pause at least this long.
     fn share(&mut self, change: impl FnOnce(&mut CallWindow) -> [u64; window::WORDS], at_least: Duration) {
-        let Some(commons) = &mut self.commons else { return };
+        let Some(shared_window) = &mut self.shared_window else { return };
         let window = &mut self.window;
-        let shared = commons.change(|before| {
+        let shared = shared_window.change(|before| {
             if let Some(before) = before {
                 window.adopt(before.window);
             }
@@ -302,13 +305,13 @@ impl GovernorState {
         if let Some(opens) = self.opens.filter(|_| self.spreads(now)) {
             return Some(opens.max(now) + SPREAD.mul_f64(self.random.f64()));
         }
-        self.commons.is_some().then(|| now + POLL.mul_f64(0.5 + self.random.f64()))
+        self.shared_window.is_some().then(|| now + POLL.mul_f64(0.5 + self.random.f64()))
     }
 
     fn next(&mut self, now: Instant) -> Vec<(oneshot::Sender<CallPermit>, Place)> {
         let mut next = Vec::new();
         while self.pause(now).is_none() && !self.queue.is_empty() && !(self.spreads(now) && next.len() == 1) {
-            let Some(place) = self.take() else { break };
+            let Some(place) = self.claim_slot() else { break };
             next.extend(self.queue.pop_first().map(|(_, sender)| (sender, place)));
         }
         next
@@ -360,7 +363,7 @@ impl Drop for CallPermit {
         {
             let mut state = self.governor.lock();
             state.learn(&self.answer, self.round);
-            state.give(self.place);
+            state.release_slot(self.place);
             if !matches!(self.answer, PermitOutcome::Refused(_)) && state.spreads(Instant::now()) {
                 // Those who wait have set their clocks.
                 return;

@@ -264,7 +264,7 @@ impl Reader for ResponseReader {
                     self.show_call(read.output_index, &item, reply.deltas());
                 }
             }
-            "response.output_item.done" => self.keep(read.output_index, read.item, reply.deltas())?,
+            "response.output_item.done" => self.store_item(read.output_index, read.item, reply.deltas())?,
             "response.completed" | "response.incomplete" | "response.done" => {
                 let Some(response) = read.response else {
                     return Err(ReadError::Unreadable("the last event has no response".to_owned()));
@@ -317,7 +317,12 @@ impl ResponseReader {
     }
 
     /// Keeps a finished item; what servers without deltas never showed is shown now.
-    fn keep(&mut self, output_index: u64, item: Option<&RawValue>, deltas: &dyn DeltaSink) -> ReadResult {
+    fn store_item(
+        &mut self,
+        output_index: u64,
+        item: Option<&RawValue>,
+        deltas: &dyn DeltaSink,
+    ) -> ReadResult {
         let Some(raw) = item else { return Ok(()) };
         if self.items.len() == ITEMS_MAX {
             let message = format!("the reply has more than {ITEMS_MAX} items");
@@ -349,7 +354,7 @@ impl ResponseReader {
         if response.output.len() > items.len() {
             for (output_index, item) in (0..).zip(&response.output) {
                 if !items.iter().any(|(have, _)| *have == output_index) {
-                    self.keep(output_index, Some(item), reply.deltas())?;
+                    self.store_item(output_index, Some(item), reply.deltas())?;
                 }
             }
             self.items.clear();

@@ -66,7 +66,7 @@ impl RecordedModel {
     }
 
     async fn call_and_write(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
-        let fingerprint = RequestFingerprint::of(&request);
+        let fingerprint = RequestFingerprint::for_request(&request);
         let result = self.inner.call(request, deltas).await;
         let answer = match &result {
             Ok(reply) => RecordedAnswer::Reply(reply.clone()),
@@ -158,7 +158,7 @@ impl ReplayModel {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
 
-    fn take(&self, asked: &RequestFingerprint) -> ModelReply {
+    fn next_answer(&self, asked: &RequestFingerprint) -> ModelReply {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let left = || self.exchanges.iter().enumerate().filter(|(index, _)| !given[*index]);
         let Some((index, exchange)) = left().find(|(_, exchange)| exchange.fingerprint == *asked) else {
@@ -187,7 +187,7 @@ impl Model for ReplayModel {
     }
 
     fn call<'a>(&'a self, request: ModelRequest<'a>, deltas: &'a dyn DeltaSink) -> BoxFuture<'a, ModelReply> {
-        let result = self.take(&RequestFingerprint::of(&request));
+        let result = self.next_answer(&RequestFingerprint::for_request(&request));
         if let Ok(reply) = &result {
             crate::scripted::show(&reply.blocks, deltas);
         }
@@ -220,7 +220,7 @@ struct RequestFingerprint {
 }
 
 impl RequestFingerprint {
-    fn of(request: &ModelRequest<'_>) -> Self {
+    fn for_request(request: &ModelRequest<'_>) -> Self {
         let tools = request.tools.iter().flat_map(|tool| [&tool.name, &tool.description, &tool.input_schema]);
         let settings = request.settings;
         let settings = [

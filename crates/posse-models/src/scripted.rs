@@ -176,7 +176,7 @@ impl ScriptedModel {
     }
 
     /// Finds the step that answers these messages and marks it as played.
-    fn take(&self, messages: &[Message], unanswered: u32) -> Result<ScriptPosition, ModelFailure> {
+    fn next_step(&self, messages: &[Message], unanswered: u32) -> Result<ScriptPosition, ModelFailure> {
         let position = locate(&self.steps, messages).map_err(|lost| self.failure(lost))?;
         let mut played = self.played();
         let (mut index, mut failed) = (position.step, 0);
@@ -201,7 +201,7 @@ impl ScriptedModel {
     }
 
     async fn play(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
-        let position = self.take(request.messages, request.unanswered)?;
+        let position = self.next_step(request.messages, request.unanswered)?;
         let step = &self.steps[position.step];
         if step.delay_ms > 0 {
             tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;

@@ -138,7 +138,7 @@ pub(crate) fn limit(resource: Resource, max: Option<u64>) -> io::Result<()> {
 
 impl ProcessConfinement {
     /// Returns the part a helper has to be told; passed rulesets are left out.
-    pub(crate) fn told(&self) -> Self {
+    pub(crate) fn for_helper(&self) -> Self {
         let mut told = self.clone();
         if let Some(walls) = told.walls.as_mut().filter(|walls| walls.rulesets > 0) {
             (walls.read, walls.write) = Default::default();

@@ -80,7 +80,8 @@ impl ProcessLauncher {
             scene.leased = leased;
             launch.sandbox.confine(&scene)
         };
-        let built = aside(build).await.unwrap_or_else(|| Err("the sandbox could not be built".to_owned()));
+        let built =
+            run_blocking(build).await.unwrap_or_else(|| Err("the sandbox could not be built".to_owned()));
         let ConfinedProcess { confinement, environment, protected } = built.map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
@@ -116,8 +117,8 @@ impl ProcessLauncher {
         let mut report = started.finish(&context.cancel).await.map_err(NotRun::Lost)?;
         drop(held.running.take());
         let set_aside = report.set_aside.clone();
-        report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
-        tell(&report, context);
+        report.appeared = run_blocking(move || held.appeared(&set_aside)).await.unwrap_or_default();
+        note_protected_files(&report, context);
         Ok(FinishedProcess { report, walled })
     }
 
@@ -185,12 +186,12 @@ impl HeldProcess {
 }
 
 /// Runs work that inspects many files on a blocking thread. `None` if it panicked.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 
 /// Reports stopped and surviving processes as an event: observers hear it from us and not from the model.
-fn tell(report: &CommandReport, context: &ToolContext) {
+fn note_protected_files(report: &CommandReport, context: &ToolContext) {
     protected_notes(report).into_iter().for_each(|text| context.note(text));
 }
 

@@ -30,7 +30,11 @@ pub(crate) fn closed_in_toolchain(place: &Path) -> [PathBuf; 2] {
 }
 
 /// Lists the existing system directories, the program search path and toolchains elsewhere.
-pub(crate) fn usual(home: Option<&Path>, search: &OsStr, toolchains: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn default_read_roots(
+    home: Option<&Path>,
+    search: &OsStr,
+    toolchains: &[PathBuf],
+) -> Vec<PathBuf> {
     let system = SYSTEM.lines().map(PathBuf::from);
     let etc = ETC.lines().map(|name| Path::new("/etc").join(name));
     let at_home = home.into_iter().flat_map(|home| AT_HOME.lines().map(|name| home.join(name)));
@@ -102,7 +106,7 @@ impl WorktreeCopy {
 
 /// The copy that the workspace is in: `worktrees/TASK/tree` in a directory of our own, with `git` beside it. Nothing in the
 /// copy says where that is, because a task can write there.
-pub(crate) fn copy(workspace: &Path, closed: &[PathBuf]) -> Option<WorktreeCopy> {
+pub(crate) fn private_copy(workspace: &Path, closed: &[PathBuf]) -> Option<WorktreeCopy> {
     closed.iter().find_map(|closed| {
         let inside: Vec<_> = workspace.strip_prefix(closed).ok()?.components().collect();
         let [worktrees, task, tree, ..] = inside.as_slice() else { return None };

@@ -157,7 +157,8 @@ impl Sandbox {
             Err(why) => return format!("Commands are refused here: {why}."),
             Ok(tier) => tier,
         };
-        let is_apart = workspace.is_some_and(|place| places::copy(place, &self.settings.closed).is_some());
+        let is_apart =
+            workspace.is_some_and(|place| places::private_copy(place, &self.settings.closed).is_some());
         let top = match self.settings.top {
             WorkspaceTop::Open | WorkspaceTop::Closed if is_apart => {
                 " This is a copy of the workspace for this task alone: what is made, removed or renamed in it, also at its top, \
@@ -214,7 +215,7 @@ impl Sandbox {
         let scratch = self.scratch(scene.task)?;
         let mut read = self.read().to_vec();
         let (mut programs, copy) =
-            (scene.programs.clone(), places::copy(scene.workspace, &self.settings.closed));
+            (scene.programs.clone(), places::private_copy(scene.workspace, &self.settings.closed));
         match &copy {
             Some(copy) => {
                 read.extend(copy.borrowed());
@@ -300,7 +301,7 @@ impl Sandbox {
     fn read(&self) -> &[PathBuf] {
         let SandboxSettings { home, search, toolchains, read, .. } = &self.settings;
         self.read.get_or_init(|| {
-            let usual = places::usual(home.as_deref(), search, toolchains);
+            let usual = places::default_read_roots(home.as_deref(), search, toolchains);
             usual
                 .into_iter()
                 .filter(|path| !places::is_closed(path, self.closed()))

@@ -5,7 +5,7 @@
 
 mod handover;
 mod helper;
-mod keep;
+mod kept_bytes;
 mod tree;
 
 use std::ffi::OsString;
@@ -310,7 +310,7 @@ impl Supervisor {
             timeout_ms: u64::try_from(job.timeout.as_millis()).unwrap_or(u64::MAX),
             patience_ms: job.pulse.as_ref().map(|pulse| pulse.patience().as_millis() as u64),
             streams: job.streams,
-            confinement: job.confinement.told(),
+            confinement: job.confinement.for_helper(),
         };
         handover::send(&ours, &plan, &job.confinement.rulesets)?;
         let helper = Command::new(&self.program)

@@ -105,7 +105,7 @@ impl WorkspaceSurvey {
                      part of it"
                 ));
             }
-            let seen = match self.look(workspace, &directory, protection) {
+            let seen = match self.scan(workspace, &directory, protection) {
                 Ok(seen) => seen,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !directory.as_os_str().is_empty() => {
                     continue;
@@ -128,7 +128,7 @@ impl WorkspaceSurvey {
         Ok(found)
     }
 
-    fn look(
+    fn scan(
         &mut self,
         workspace: &OwnedFd,
         directory: &Path,

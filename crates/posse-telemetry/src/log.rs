@@ -55,7 +55,7 @@ impl EventLog {
         self.agents().get(task).cloned()
     }
 
-    fn know(&self, task: &TaskId, agent: &str) {
+    fn remember_agent(&self, task: &TaskId, agent: &str) {
         let mut agents = self.agents();
         if agents.len() >= TASKS_MAX {
             agents.pop_first();
@@ -85,7 +85,7 @@ impl Observer for EventLog {
     // flat table
     fn event(&self, EventEntry { task_id: task, event, .. }: &EventEntry) {
         if let Event::Queued { agent } | Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
-            self.know(task, agent);
+            self.remember_agent(task, agent);
         }
         let record = self.record(task, event.kind());
         // Event texts are reasons that may quote a model, a tool or a provider.

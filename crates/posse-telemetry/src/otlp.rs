@@ -82,7 +82,7 @@ impl SpanExporter {
 }
 
 impl SpanSink for SpanQueue {
-    fn take(&self, span: Span) {
+    fn export(&self, span: Span) {
         self.offered.fetch_add(1, Ordering::Relaxed);
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         // A full queue means that the collector cannot keep up; the span counts as lost.

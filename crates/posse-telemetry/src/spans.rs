@@ -68,7 +68,7 @@ impl From<u64> for SpanValue {
 
 /// A receiver of finished spans. It runs inside a task, so it must neither block nor fail.
 pub trait SpanSink: Send + Sync {
-    fn take(&self, span: Span);
+    fn export(&self, span: Span);
 }
 
 /// Maximum sessions kept; beyond that those without a task are forgotten.
@@ -131,7 +131,7 @@ impl SpanObserver {
             let chat = task.chat.take().map(|chat| chat.span);
             let calls = std::mem::take(&mut task.calls).into_values();
             for span in calls.chain(chat).chain([task.span]) {
-                self.sink.take(ended(Span { error: Some("interrupted".to_owned()), ..span }));
+                self.sink.export(ended(Span { error: Some("interrupted".to_owned()), ..span }));
             }
         }
     }
@@ -145,7 +145,7 @@ impl Observer for SpanObserver {
     fn event(&self, EventEntry { task_id: task, event, .. }: &EventEntry) {
         let finished = self.open().event(task, event);
         if let Some(span) = finished {
-            self.sink.take(ended(span));
+            self.sink.export(ended(span));
         }
     }
 

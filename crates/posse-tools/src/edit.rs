@@ -56,7 +56,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 pub(crate) fn run(job: &FileJob, arguments: EditArguments) -> Answer {
-    let path = job.desk.workspace.path(&arguments.path)?;
+    let path = job.context.workspace.path(&arguments.path)?;
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     if old.is_empty() {
         return Err(
@@ -73,7 +73,7 @@ pub(crate) fn run(job: &FileJob, arguments: EditArguments) -> Answer {
             show(&path)
         ));
     };
-    job.desk.seen.check(&job.task, &path, &before.stamp)?;
+    job.context.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
         let max = count(WHOLE_BYTES_MAX, "byte");
         return Err(format!("`{}` is larger than {max}, too large to edit with this tool", show(&path)));
@@ -81,7 +81,7 @@ pub(crate) fn run(job: &FileJob, arguments: EditArguments) -> Answer {
     let change = TextChange::find(content, old, new);
     let result = change.checked(&show(&path), content, &arguments)?;
     let changed = target.replace(Some(&before), &result)?;
-    job.desk.seen.note(&job.task, &path, ContentStamp::of_content(&result), job.turn);
+    job.context.seen.note(&job.task, &path, ContentStamp::of_content(&result), job.turn);
     let text = change.report(&show(&path), content, &result, job.room, &before.stat);
     Ok(ToolOutput { changed: vec![changed], ..ToolOutput::text(text) })
 }

@@ -32,17 +32,17 @@ pub const ANSWER_BYTES_MIN: usize = 2_048;
 
 /// The tools of the tasks that work in one workspace. Each task knows only the files it read itself.
 pub fn toolset(workspace: Arc<Workspace>, skills: SkillCatalog) -> Vec<Arc<dyn Tool>> {
-    let desk = Arc::new(FileToolContext { workspace, seen: SeenFiles::default(), skills });
+    let context = Arc::new(FileToolContext { workspace, seen: SeenFiles::default(), skills });
     vec![
-        tool(&desk, read::spec(), read::run),
-        tool(&desk, edit::spec(), edit::run),
-        tool(&desk, write::spec(), write::run),
-        tool(&desk, grep::spec(), grep::run),
-        tool(&desk, glob::spec(), glob::run),
-        tool(&desk, list::ls_spec(), list::ls),
-        tool(&desk, list::tree_spec(), list::tree),
-        tool(&desk, think::spec(), think::run),
-        tool(&desk, skill::spec(&desk.skills), skill::run),
+        tool(&context, read::spec(), read::run),
+        tool(&context, edit::spec(), edit::run),
+        tool(&context, write::spec(), write::run),
+        tool(&context, grep::spec(), grep::run),
+        tool(&context, glob::spec(), glob::run),
+        tool(&context, list::ls_spec(), list::ls),
+        tool(&context, list::tree_spec(), list::tree),
+        tool(&context, think::spec(), think::run),
+        tool(&context, skill::spec(&context.skills), skill::run),
     ]
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct FileToolContext {
 
 /// One call at work.
 pub(crate) struct FileJob {
-    pub desk: Arc<FileToolContext>,
+    pub context: Arc<FileToolContext>,
     pub task: TaskId,
     pub cancel: CancellationToken,
     /// Bytes the answer may have, notes included.
@@ -86,7 +86,7 @@ impl FileJob {
     /// Tells whether resolved paths must be checked: the grant decided on the path as written, and links inside of
     /// the workspace can lead elsewhere.
     pub fn minds_places(&self) -> bool {
-        self.desk.workspace.has_closed() || self.grant.looks_at_places(&self.tool)
+        self.context.workspace.has_closed() || self.grant.looks_at_places(&self.tool)
     }
 
     /// Refuses what is open if the task may not have it where it really is. Returns that place, if it matters.
@@ -94,14 +94,14 @@ impl FileJob {
         if !self.minds_places() {
             return Ok(None);
         }
-        let place = self.desk.workspace.place_of(path, open)?;
+        let place = self.context.workspace.place_of(path, open)?;
         self.check_place(path, &place)?;
         Ok(Some(place))
     }
 
     /// The same for a place that is known; `path` is how it was named.
     pub fn check_place(&self, path: &Path, place: &Path) -> Result<(), String> {
-        self.desk.workspace.refuse_closed(place)?;
+        self.context.workspace.refuse_closed(place)?;
         let (tool, effect, arguments) = (self.tool.as_str(), self.effect, self.arguments.as_str());
         let call = RequestedCall { tool, effect, arguments, workspace: &self.root };
         self.grant.permit_place(call, &place.to_string_lossy()).map_err(|why| match path == place {
@@ -155,17 +155,17 @@ pub(crate) fn describe(name: &str, effect: ToolEffect, description: &str, input_
 
 struct FileTool<A> {
     spec: ToolSpec,
-    desk: Arc<FileToolContext>,
+    context: Arc<FileToolContext>,
     run: fn(&FileJob, A) -> Answer,
     arguments: PhantomData<fn(A)>,
 }
 
 fn tool<A: DeserializeOwned + Send + 'static>(
-    desk: &Arc<FileToolContext>,
+    context: &Arc<FileToolContext>,
     spec: ToolSpec,
     run: fn(&FileJob, A) -> Answer,
 ) -> Arc<dyn Tool> {
-    Arc::new(FileTool { spec, desk: desk.clone(), run, arguments: PhantomData })
+    Arc::new(FileTool { spec, context: context.clone(), run, arguments: PhantomData })
 }
 
 impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
@@ -190,7 +190,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 Err(cause) => return ToolOutput::error(self.wrong_arguments(&cause)),
             };
             let job = FileJob {
-                desk: self.desk.clone(),
+                context: self.context.clone(),
                 task: input.context.task.clone(),
                 cancel: input.context.cancel.clone(),
                 room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
@@ -202,7 +202,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 arguments: input.arguments.to_owned(),
                 root: match &input.context.run {
                     Some(nesting) => nesting.workspace.clone(),
-                    None => self.desk.workspace.root().to_string_lossy().into_owned(),
+                    None => self.context.workspace.root().to_string_lossy().into_owned(),
                 },
                 fence: input.context.fence.clone(),
                 runtime: Handle::current(),
@@ -223,8 +223,8 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
 impl<A> FileTool<A> {
     fn proposed_diff(&self, arguments: &str) -> Option<String> {
         let fields: serde_json::Value = serde_json::from_str(arguments).ok()?;
-        let path = self.desk.workspace.path(fields["path"].as_str()?).ok()?;
-        let before = replace::shown_before(&self.desk.workspace, &path)?;
+        let path = self.context.workspace.path(fields["path"].as_str()?).ok()?;
+        let before = replace::shown_before(&self.context.workspace, &path)?;
         let after = content_after(&self.spec.name, arguments, before.as_deref())?;
         diff::to_approve(path.to_str()?, before.as_deref(), &after)
     }

@@ -46,7 +46,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 pub(crate) fn run(job: &FileJob, arguments: GlobArguments) -> Answer {
-    let workspace = &job.desk.workspace;
+    let workspace = &job.context.workspace;
     let start = workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let (pattern, base) = relative_pattern(job, &arguments.pattern, &start)?;
     let matcher = matcher(&pattern)?;
@@ -90,7 +90,7 @@ fn relative_pattern(job: &FileJob, raw: &str, start: &Path) -> Result<(String, P
         return Err("the pattern contains `..`; files outside the workspace cannot be listed".to_owned());
     }
     let Some(absolute) = pattern.strip_prefix('/') else { return Ok((pattern.to_owned(), start.to_owned())) };
-    let root = job.desk.workspace.root().to_string_lossy().into_owned();
+    let root = job.context.workspace.root().to_string_lossy().into_owned();
     match absolute.strip_prefix(root.trim_start_matches('/')).and_then(|rest| rest.strip_prefix('/')) {
         Some(rest) if !rest.is_empty() => Ok((rest.to_owned(), PathBuf::new())),
         _ => Err(format!("the pattern is outside the workspace; patterns are relative to `{root}`")),

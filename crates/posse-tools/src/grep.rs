@@ -87,7 +87,7 @@ pub(crate) fn spec() -> ToolSpec {
 
 pub(crate) fn run(job: &FileJob, arguments: GrepArguments) -> Answer {
     let matcher = matcher(&arguments)?;
-    let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
+    let path = job.context.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let filter = PathFilter::new(&arguments, &path)?;
     let limit = arguments.head_limit.unwrap_or(RESULTS_DEFAULT).clamp(1, RESULTS_MAX) as usize;
     let mut search = GrepSearch {
@@ -99,7 +99,7 @@ pub(crate) fn run(job: &FileJob, arguments: GrepArguments) -> Answer {
         out: BoundedLines::new(limit, job.room - NOTES_BYTES),
         tally: MatchTally::default(),
     };
-    let report = match job.desk.workspace.open_place(&path)? {
+    let report = match job.context.workspace.open_place(&path)? {
         ResolvedPath::File(open) => {
             job.check(&path, open.file.as_fd())?;
             search.file(&path, open);
@@ -109,7 +109,7 @@ pub(crate) fn run(job: &FileJob, arguments: GrepArguments) -> Answer {
             let hidden = arguments.glob.as_deref().is_some_and(names_hidden);
             let refuses = job.leaves_out(&path, job.check(&path, directory.as_fd())?);
             let options = WalkOptions { hidden, refuses: &refuses, ..WalkOptions::default() };
-            walk(&job.desk.workspace, &path, directory, options, &job.cancel, &mut |entry| {
+            walk(&job.context.workspace, &path, directory, options, &job.cancel, &mut |entry| {
                 if entry.kind == EntryKind::File && filter.wants(entry.path) {
                     match entry.open() {
                         Some(open) => search.file(entry.path, open),

@@ -72,8 +72,8 @@ pub(crate) fn tree_spec() -> ToolSpec {
 }
 
 pub(crate) fn ls(job: &FileJob, arguments: LsArguments) -> Answer {
-    let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
-    let directory = job.desk.workspace.open_directory(&path)?;
+    let path = job.context.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
+    let directory = job.context.workspace.open_directory(&path)?;
     job.check(&path, directory.as_fd())?;
     let (mut found, more) = entries(directory.as_fd(), LS_NAMES_MAX)
         .map_err(|cause| format!("cannot list `{}`: {cause}", show(&path)))?;
@@ -115,15 +115,15 @@ pub(crate) fn ls(job: &FileJob, arguments: LsArguments) -> Answer {
 }
 
 pub(crate) fn tree(job: &FileJob, arguments: TreeArguments) -> Answer {
-    let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
-    let directory = job.desk.workspace.open_directory(&path)?;
+    let path = job.context.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
+    let directory = job.context.workspace.open_directory(&path)?;
     let depth = arguments.depth.unwrap_or(TREE_DEPTH_DEFAULT).clamp(1, TREE_DEPTH_MAX) as usize;
     let refuses = job.leaves_out(&path, job.check(&path, directory.as_fd())?);
     let options = WalkOptions { depth_max: depth, refuses: &refuses, ..WalkOptions::default() };
     let mut out = BoundedLines::new(TREE_ENTRIES_MAX + 1, job.room - NOTES_BYTES);
     out.push(&format!("{}/", show(&path)));
     let mut left_out = 0;
-    let report = walk(&job.desk.workspace, &path, directory, options, &job.cancel, &mut |entry| {
+    let report = walk(&job.context.workspace, &path, directory, options, &job.cancel, &mut |entry| {
         let mark = match entry.kind {
             EntryKind::Directory if entry.depth == depth => "/ …",
             EntryKind::Directory => "/",

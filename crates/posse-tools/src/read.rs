@@ -55,7 +55,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 pub(crate) fn run(job: &FileJob, arguments: ReadArguments) -> Answer {
-    let path = job.desk.workspace.path(&arguments.path)?;
+    let path = job.context.workspace.path(&arguments.path)?;
     let first = arguments.offset.unwrap_or(1).max(1);
     let limit = arguments.limit.unwrap_or(LINES_DEFAULT).min(LINES_MAX);
     if limit == 0 {
@@ -63,7 +63,7 @@ pub(crate) fn run(job: &FileJob, arguments: ReadArguments) -> Answer {
     }
     let failed = |cause: std::io::Error| format!("cannot read `{}`: {cause}", show(&path));
 
-    let mut open = job.desk.workspace.open_file(&path)?;
+    let mut open = job.context.workspace.open_file(&path)?;
     job.check(&path, open.file.as_fd())?;
     let whole = open.whole(WHOLE_BYTES_MAX).map_err(failed)?;
     let size = whole.as_ref().map_or(open.size(), |content| content.len() as u64);
@@ -71,7 +71,7 @@ pub(crate) fn run(job: &FileJob, arguments: ReadArguments) -> Answer {
         Some(content) => (ContentStamp::of_content(content), Some(lines_of(content))),
         None => (ContentStamp::of_metadata(&open.stat), None),
     };
-    job.desk.seen.note(&job.task, &path, stamp, job.turn);
+    job.context.seen.note(&job.task, &path, stamp, job.turn);
 
     let mut pager = FilePager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {

@@ -41,7 +41,7 @@ pub(crate) enum ParentPolicy {
 impl<'a> FileTarget<'a> {
     /// Opens the parent directory and checks that the task may write the file.
     pub fn find(job: &'a FileJob, path: &Path, parents: ParentPolicy) -> Result<Self, String> {
-        let workspace: &Workspace = &job.desk.workspace;
+        let workspace: &Workspace = &job.context.workspace;
         let Some(name) = path.file_name() else {
             return Err(
                 "the path is the workspace itself, which is a directory; name a file in it".to_owned()
@@ -73,8 +73,8 @@ impl<'a> FileTarget<'a> {
     /// Returns the resolved path relative to the workspace, if the task may write there. Links are resolved, and
     /// the directory may have been moved.
     fn place(&self) -> Result<PathBuf, String> {
-        let place = self.job.desk.workspace.place_of(&self.path, self.directory.as_fd())?.join(&self.name);
-        self.job.desk.workspace.refuse_protected(&place)?;
+        let place = self.job.context.workspace.place_of(&self.path, self.directory.as_fd())?.join(&self.name);
+        self.job.context.workspace.refuse_protected(&place)?;
         self.job.check_place(&self.path, &place)?;
         Ok(place)
     }
@@ -88,7 +88,7 @@ impl<'a> FileTarget<'a> {
             Err(Errno::LOOP) => return Err(self.is_link()),
             _ => {}
         }
-        let mut open: OpenFile = self.job.desk.workspace.regular(&self.path, opened)?;
+        let mut open: OpenFile = self.job.context.workspace.regular(&self.path, opened)?;
         let content = open
             .whole(WHOLE_BYTES_MAX)
             .map_err(|cause| format!("cannot read `{}`: {cause}", show(&self.path)))?;
@@ -167,7 +167,7 @@ impl<'a> FileTarget<'a> {
         content: &[u8],
     ) -> Result<FileImage, String> {
         let place = self.place()?;
-        let protection = FileProtection::default().within(self.job.desk.workspace.root());
+        let protection = FileProtection::default().within(self.job.context.workspace.root());
         let before = match before.map(|before| before.content.as_deref()) {
             None => ImageContent::Absent,
             Some(_) if protection.find(&place).is_some() => ImageContent::Withheld(WithheldReason::Protected),

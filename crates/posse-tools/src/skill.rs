@@ -213,7 +213,7 @@ pub(crate) fn spec(skills: &SkillCatalog) -> ToolSpec {
 }
 
 pub(crate) fn run(job: &FileJob, arguments: SkillArguments) -> Answer {
-    let skill = job.desk.skills.find(&arguments.name)?;
+    let skill = job.context.skills.find(&arguments.name)?;
     let room = job.room - NOTES_BYTES;
     if let Some(file) = arguments.file.as_deref().filter(|file| !file.is_empty()) {
         let folder = Workspace::path(&skill.base, file)?;
@@ -247,7 +247,7 @@ impl SkillFile {
             notes.push(format!("… {} more", count(left_out, "file")));
         }
         let listed = out.finish(&notes);
-        let place = match Arc::ptr_eq(&self.base, &job.desk.workspace) {
+        let place = match Arc::ptr_eq(&self.base, &job.context.workspace) {
             true => format!("folder `{}`", show(&self.folder)),
             false => "folder outside the workspace; read its files with this tool's `file`".to_owned(),
         };

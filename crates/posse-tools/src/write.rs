@@ -38,7 +38,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 pub(crate) fn run(job: &FileJob, arguments: WriteArguments) -> Answer {
-    let path = job.desk.workspace.path(&arguments.path)?;
+    let path = job.context.workspace.path(&arguments.path)?;
     let content = arguments.content.as_bytes();
     if content.len() as u64 > WHOLE_BYTES_MAX {
         return Err(format!(
@@ -61,7 +61,7 @@ pub(crate) fn run(job: &FileJob, arguments: WriteArguments) -> Answer {
             (format!("`{}` has exactly this content ({size})", show(&path)), job.announced(&path))
         }
         Some(existing) => {
-            job.desk.seen.check(&job.task, &path, &existing.stamp)?;
+            job.context.seen.check(&job.task, &path, &existing.stamp)?;
             let changed = target.replace(before.as_ref(), content)?;
             let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), "byte");
             (format!("replaced `{}` ({size}; before: {old})", show(&path)), Some(changed))
@@ -71,7 +71,7 @@ pub(crate) fn run(job: &FileJob, arguments: WriteArguments) -> Answer {
             (format!("created `{}` ({size})", show(&path)), Some(changed))
         }
     };
-    job.desk.seen.note(&job.task, &path, stamp, job.turn);
+    job.context.seen.note(&job.task, &path, stamp, job.turn);
     Ok(ToolOutput { changed: changed.into_iter().collect(), ..ToolOutput::text(done) })
 }
 

@@ -56,7 +56,7 @@ fn budget(f: &mut FieldReader, d: &mut Definition) {
     d.limits.cost_micros = inner.number("max_cost_usd", 0.0..=USD_MAX).map(usd_to_micros);
     d.limits.input_tokens = inner.whole("max_input_tokens", 1..=u64::MAX);
     d.limits.output_tokens = inner.whole("max_output_tokens", 1..=u64::MAX);
-    f.give_back("budget", inner);
+    f.merge_inner("budget", inner);
 }
 
 fn extends(f: &mut FieldReader, d: &mut Definition) {

@@ -89,7 +89,7 @@ fn turn_budget(f: &mut FieldReader, d: &mut Definition) {
         Some(YamlNode::Map(_)) => {
             let Some(mut inner) = f.inner("turnBudget") else { return };
             turns(&mut inner, d, "maxTurns");
-            f.give_back("turnBudget", inner);
+            f.merge_inner("turnBudget", inner);
         }
         Some(_) => turns(f, d, "turnBudget"),
     }

@@ -15,7 +15,7 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
         turns(&mut inner, d, "max_turns");
         let minutes = inner.number("max_time_minutes", 0.01..=1_440.0);
         d.limits.wall_s = minutes.map(|minutes| (minutes * 60.0).ceil() as u64);
-        f.give_back("runConfig", inner);
+        f.merge_inner("runConfig", inner);
     }
     color(f, d);
     background(f, d, "background");

@@ -246,7 +246,7 @@ impl PlaceWalk<'_> {
     ) -> bool {
         if self.allowance.files == 0 {
             let text = localized!("place-too-many-agents", path = shown(&path), most = FILES_MAX);
-            self.tell(text, &localized!("place-too-many-agents-hint"));
+            self.push_remark(text, &localized!("place-too-many-agents-hint"));
             return false;
         }
         self.allowance.files -= 1;
@@ -335,10 +335,10 @@ impl PlaceWalk<'_> {
     }
 
     fn remark(&mut self, path: &Path, why: &LocalizedText, hint: &LocalizedText) {
-        self.tell(localized!("place-remark", path = shown(path), why), hint);
+        self.push_remark(localized!("place-remark", path = shown(path), why), hint);
     }
 
-    fn tell(&mut self, text: LocalizedText, hint: &LocalizedText) {
+    fn push_remark(&mut self, text: LocalizedText, hint: &LocalizedText) {
         self.skipped += 1;
         if self.skipped <= REMARKS_MAX {
             self.seen.remarks.push(warning(text, hint));

@@ -39,7 +39,7 @@ struct CachedFile {
 
 impl FileCache {
     /// Checks all directories; returns whether anything changed. `now_s` is in seconds since 1970.
-    pub fn look(&mut self, directories: &[AgentDirectory], reader: Reader, user: u32, now_s: i64) -> bool {
+    pub fn scan(&mut self, directories: &[AgentDirectory], reader: Reader, user: u32, now_s: i64) -> bool {
         let before = &*self;
         let mut look = FileScan { before, files: Vec::new(), differs: false, reader, user, now_s };
         let mut seen = Vec::with_capacity(directories.len());

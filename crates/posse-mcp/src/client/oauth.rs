@@ -187,7 +187,7 @@ impl TokenManager {
             None => Ok(None),
             Some(granted) if !granted.is_over(now() + EARLY_S) => Ok(Some(granted.access_token)),
             Some(granted) => {
-                let _alone = self.alone().await?;
+                let _alone = self.lock_renewal().await?;
                 self.renewed(Some(&granted.access_token)).await
             }
         }
@@ -202,11 +202,11 @@ impl TokenManager {
         if !self.is_safe() {
             return Err(self.deny(AccessDenied::Failed(localized!("mcp-secret-in-the-clear"))));
         }
-        let _alone = self.alone().await?;
+        let _alone = self.lock_renewal().await?;
         if let Some(token) = self.newer(said)? {
             return Ok(Some(token));
         }
-        self.keep(challenge).map_err(|e| self.failed(&e))?;
+        self.store_challenge(challenge).map_err(|e| self.failed(&e))?;
         if challenge.is_about_scopes {
             return Err(self.lacking(challenge));
         }
@@ -257,7 +257,7 @@ impl TokenManager {
     }
 
     /// Takes the locks that exclude other renewals, in this process and in others.
-    async fn alone(&self) -> Result<(tokio::sync::MutexGuard<'_, ()>, Box<dyn Send>), AccessDenied> {
+    async fn lock_renewal(&self) -> Result<(tokio::sync::MutexGuard<'_, ()>, Box<dyn Send>), AccessDenied> {
         let one = self.renewing.lock().await;
         let lock = self.vault.lock(&self.key).await.map_err(|e| self.failed(&e))?;
         Ok((one, lock))
@@ -336,13 +336,13 @@ impl TokenManager {
         };
         let granted = granted.filter(|granted| self.is_safe() && fits(granted));
         if let Some(granted) = &granted {
-            self.know(granted);
+            self.redact_tokens(granted);
         }
         Ok(granted)
     }
 
     fn grant(&self, granted: GrantedToken) -> Result<()> {
-        self.know(&granted);
+        self.redact_tokens(&granted);
         let (server, challenge) = (self.server.to_string(), None);
         self.vault.save(&self.key, &TokenRecord { server, challenge, granted: Some(granted) })?;
         held(&self.denied).clear();
@@ -350,7 +350,7 @@ impl TokenManager {
     }
 
     /// Stores the challenge until a person signs in.
-    fn keep(&self, challenge: &AuthChallenge) -> Result<()> {
+    fn store_challenge(&self, challenge: &AuthChallenge) -> Result<()> {
         let before = self.record()?;
         if before.as_ref().is_some_and(|record| record.challenge.as_ref() == Some(&challenge.text)) {
             return Ok(());
@@ -360,7 +360,7 @@ impl TokenManager {
         self.vault.save(&self.key, &TokenRecord { server, challenge, granted })
     }
 
-    fn know(&self, granted: &GrantedToken) {
+    fn redact_tokens(&self, granted: &GrantedToken) {
         let mut hidden = held(&self.hidden);
         *hidden = hidden.clone().knowing(granted.secrets());
     }

@@ -60,7 +60,7 @@ pub async fn answer(hosted: &Arc<HostSession>, call: BoundedCall) -> CallToolRes
             () = tokio::time::sleep_until(began + CALL_MAX) => break false,
             _ = tick.tick() => {
                 if let Some(listener) = &listener {
-                    listener.tell(hosted, began).await;
+                    listener.notify(hosted, began).await;
                 }
             }
         }
@@ -83,7 +83,7 @@ pub async fn answer(hosted: &Arc<HostSession>, call: BoundedCall) -> CallToolRes
 }
 
 impl ProgressListener {
-    async fn tell(&self, hosted: &HostSession, began: Instant) {
+    async fn notify(&self, hosted: &HostSession, began: Instant) {
         let tasks = hosted.tasks().await.unwrap_or_default();
         let at_work = tasks.iter().filter_map(|task| Some((task, task.running()?)));
         let lines: Vec<String> = at_work
@@ -116,7 +116,9 @@ pub async fn perform(
         HostTool::RunSubagent => hosted.run_subagent(arguments, call).await,
         HostTool::Wait | HostTool::Result | HostTool::List => {
             match CompanionRequest::read(offer, arguments) {
-                Ok(request) => look(hosted, request, call).await.unwrap_or_else(|e| ToolReply::failed(&e)),
+                Ok(request) => {
+                    answer_companion(hosted, request, call).await.unwrap_or_else(|e| ToolReply::failed(&e))
+                }
                 Err(e) => ToolReply::mistaken(&e),
             }
         }
@@ -125,7 +127,7 @@ pub async fn perform(
 }
 
 /// Performs a request of a companion, which only looks.
-async fn look(
+async fn answer_companion(
     hosted: &HostSession,
     request: CompanionRequest,
     call: DelegationCall<'_>,

@@ -10,7 +10,7 @@ use posse_runtime::delegation::TaskReport;
 use super::resources::{AGENTS, ResourceAddress, TASKS, TranscriptPart};
 
 /// The polling interval.
-pub const LOOK: Duration = Duration::from_secs(1);
+pub const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A snapshot of agents and tasks.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -232,7 +232,7 @@ async fn the_places_of_a_process_that_is_gone_are_free() {
     let (_directory, here, there) = two(1);
     let held = get(&here).await;
     // What the end of a process does: its files are closed, and nobody gave anything back.
-    here.lock().commons = None;
+    here.lock().shared_window = None;
     get(&there).await.succeeded();
     drop(held);
 }

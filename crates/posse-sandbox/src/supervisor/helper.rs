@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitStatus};
 
 use super::handover;
-use super::keep::KeptBytes;
+use super::kept_bytes::KeptBytes;
 use super::tree::{self, ChildWait};
 use crate::apply::{NOT_CONFINED, SandboxWorkspace};
 use crate::bubblewrap::{self, CONFINE};

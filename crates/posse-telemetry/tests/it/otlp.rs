@@ -118,7 +118,7 @@ fn a_collector_that_never_answers_holds_up_neither_the_run_nor_the_end() {
     let sink = exporter.sink();
     let began = Instant::now();
     for _ in 0..5_000 {
-        sink.take(some_span());
+        sink.export(some_span());
     }
     assert!(began.elapsed() < Duration::from_secs(30), "nobody waits for room in the queue");
     let began = Instant::now();
@@ -127,7 +127,7 @@ fn a_collector_that_never_answers_holds_up_neither_the_run_nor_the_end() {
     let expected = "telemetry: 5000 of 5000 spans did not get to 127.0.0.1: it did not take them in time";
     assert_eq!(*said.lock().unwrap(), [expected]);
     // A sink that outlives its exporter drops its spans.
-    sink.take(some_span());
+    sink.export(some_span());
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn what_a_collector_refuses_is_counted() {
         let (exporter, said) = exporter(server.url());
         let sink: Arc<dyn SpanSink> = exporter.sink();
         for _ in 0..3 {
-            sink.take(some_span());
+            sink.export(some_span());
         }
         flush(exporter).await;
         let said = said.lock().unwrap().clone();

@@ -21,7 +21,7 @@ use crate::stage::{DELEGATION, play};
 struct Kept(Mutex<Vec<Span>>);
 
 impl SpanSink for Kept {
-    fn take(&self, span: Span) {
+    fn export(&self, span: Span) {
         self.0.lock().unwrap().push(span);
     }
 }

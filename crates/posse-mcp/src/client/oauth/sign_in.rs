@@ -56,7 +56,7 @@ impl TokenManager {
         if self.oauth.machine.is_some() {
             let before = self.granted()?.map(|granted| granted.access_token);
             let unknown = |denied: AccessDenied| failed(denied.why());
-            let _alone = self.alone().await.map_err(unknown)?;
+            let _alone = self.lock_renewal().await.map_err(unknown)?;
             self.renewed(before.as_deref()).await.map_err(unknown)?;
             return Ok(SignInStart::Done);
         }
@@ -232,7 +232,7 @@ impl SignIn<'_> {
         };
         let granted = before.followed_by(&received, now());
         let granted = granted.ok_or_else(|| failed(localized!("mcp-answer-not-understood")))?;
-        let _alone = self.keeper.alone().await.map_err(|denied| failed(denied.why()))?;
+        let _alone = self.keeper.lock_renewal().await.map_err(|denied| failed(denied.why()))?;
         self.keeper.grant(granted)
     }
 }

@@ -48,9 +48,9 @@ impl SharedWindow {
     }
 
     /// One of the first `limit` places, if one is free.
-    pub fn take(&mut self, limit: usize) -> Option<usize> {
+    pub fn claim_slot(&mut self, limit: usize) -> Option<usize> {
         (0..limit).find(|number| {
-            self.place(*number).is_some_and(|place| {
+            self.slot(*number).is_some_and(|place| {
                 let free = !place.is_ours && place.file.try_lock().is_ok();
                 place.is_ours |= free;
                 free
@@ -59,7 +59,7 @@ impl SharedWindow {
     }
 
     /// Releases a slot.
-    pub fn give(&mut self, number: usize) {
+    pub fn release_slot(&mut self, number: usize) {
         if let Some(place) = self.places.get_mut(number) {
             place.is_ours = false;
             // A place that cannot be unlocked is free when this process ends.
@@ -68,10 +68,10 @@ impl SharedWindow {
     }
 
     /// Counts the taken slots among the first `limit`, across processes.
-    pub fn taken(&mut self, limit: usize) -> usize {
+    pub fn count_taken(&mut self, limit: usize) -> usize {
         (0..limit)
             .filter(|number| {
-                self.place(*number).is_some_and(|place| {
+                self.slot(*number).is_some_and(|place| {
                     if place.is_ours {
                         return true;
                     }
@@ -85,7 +85,7 @@ impl SharedWindow {
             .count()
     }
 
-    fn place(&mut self, number: usize) -> Option<&mut SharedSlot> {
+    fn slot(&mut self, number: usize) -> Option<&mut SharedSlot> {
         while self.places.len() <= number {
             let file = open(&self.directory.join(format!("place-{}", self.places.len()))).ok()?;
             self.places.push(SharedSlot { file, is_ours: false });

@@ -30,13 +30,13 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::{AskedQuestions, can_ask};
 use super::bounded::{self, BoundedCall, ProgressListener};
-use super::entrance::SessionSlot;
+use super::elicitation::{AskedQuestions, can_ask};
 use super::resources::{self, ResourceAddress, TranscriptSource};
 use super::sampling::ConnectedHosts;
+use super::session_slot::SessionSlot;
 use super::tools::{HostTool, TaskReach};
-use super::watch::{LOOK, ResourceChanges, SeenResources};
+use super::watch::{POLL_INTERVAL, ResourceChanges, SeenResources};
 use super::{prompts, tasks};
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
@@ -125,7 +125,7 @@ impl McpServer {
 
     /// The first that is heard of a connection: a call can be faster than the end of the handshake. In the newest protocol there is none,
     /// and nothing can be asked of a host.
-    fn meet(&self, peer: &Peer<RoleServer>) {
+    fn register_host(&self, peer: &Peer<RoleServer>) {
         let newest = ProtocolVersion::V_2026_07_28;
         let shook_hands =
             peer.peer_info().is_some_and(|info| info.protocol_version.as_str() < newest.as_str());
@@ -134,11 +134,11 @@ impl McpServer {
         }
         if !std::mem::replace(&mut self.wishes().told, true) {
             self.inside.serving.hosts.welcome(peer.clone());
-            tokio::spawn(self.clone().tell(peer.clone()));
+            tokio::spawn(self.clone().notify_changes(peer.clone()));
         }
     }
 
-    async fn look(&self) -> (SeenResources, Vec<TaskReport>) {
+    async fn snapshot(&self) -> (SeenResources, Vec<TaskReport>) {
         let tasks = match self.hosted().await {
             Ok(hosted) => hosted.tasks().await.unwrap_or_default(),
             Err(_) => Vec::new(),
@@ -167,13 +167,13 @@ impl McpServer {
     }
 
     /// Tells one connection what changes, until it is closed.
-    async fn tell(self, peer: Peer<RoleServer>) {
+    async fn notify_changes(self, peer: Peer<RoleServer>) {
         let Some(hosted) = self.inside.serving.entrance.opened().await else { return };
-        let (mut seen, _) = self.look().await;
+        let (mut seen, _) = self.snapshot().await;
         let mut asked = AskedQuestions::default();
         while !peer.is_transport_closed() && !self.inside.serving.leaving.is_cancelled() {
-            tokio::time::sleep(LOOK).await;
-            let (now, tasks) = self.look().await;
+            tokio::time::sleep(POLL_INTERVAL).await;
+            let (now, tasks) = self.snapshot().await;
             let changes = seen.compare(&now);
             seen = now;
             // Who does not listen any more is noticed by the next look.
@@ -286,7 +286,7 @@ impl ServerHandler for McpServer {
             let name = posse_core::text::prefix(&request.name, 80);
             return Err(ErrorData::invalid_params(format!("no tool is called `{name}`"), None));
         };
-        self.meet(&context.peer);
+        self.register_host(&context.peer);
         let key = self.key_of(&request, &context)?;
         let token = context.meta.get_progress_token();
         let listener = token.map(|token| ProgressListener { peer: context.peer.clone(), token });
@@ -327,7 +327,7 @@ impl ServerHandler for McpServer {
     }
 
     async fn list_resources(&self, _: PageRequest, _: HostContext) -> HostReply<ListResourcesResult> {
-        let (_, tasks) = self.look().await;
+        let (_, tasks) = self.snapshot().await;
         Ok(ListResourcesResult::with_all_items(resources::list(&tasks)))
     }
 
@@ -375,15 +375,15 @@ impl ServerHandler for McpServer {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> HostReply<()> {
-        let (mut seen, _) = self.look().await;
+        let (mut seen, _) = self.snapshot().await;
         let leaving = &self.inside.serving.leaving;
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
                 () = leaving.cancelled() => return Ok(()),
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
-            let (now, _) = self.look().await;
+            let (now, _) = self.snapshot().await;
             let changes = seen.compare(&now);
             seen = now;
             let (sink, accepted) = (subscription.sink(), subscription.accepted().clone());
@@ -415,7 +415,7 @@ impl ServerHandler for McpServer {
     }
 
     async fn complete(&self, request: CompleteRequestParams, _: HostContext) -> HostReply<CompleteResult> {
-        let (_, tasks) = self.look().await;
+        let (_, tasks) = self.snapshot().await;
         let ids: Vec<String> = tasks.iter().rev().map(|task| task.id.short().to_owned()).collect();
         let (argument, agents) = (&request.argument, self.inside.serving.agents.list());
         let found = prompts::complete(&agents, &ids, &request.r#ref, &argument.name, &argument.value);
@@ -428,7 +428,7 @@ impl ServerHandler for McpServer {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.meet(&context.peer);
+        self.register_host(&context.peer);
     }
 
     /// Methods that nobody knows, and known ones whose parameters are not what they should be.
