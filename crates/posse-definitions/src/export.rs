@@ -1,6 +1,9 @@
 //! Writes a definition as a file of any format and reports what that format cannot express. A format that
 //! cannot express the rights exactly gets fewer rights.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use posse_core::agent::Effort;
 use posse_core::definition::{ApprovalSetting, DefinedLimits, Definition, Format, Isolation, TOOLS, TaskIn};
 use posse_core::grant::{AccessLevel, RuleVerdict};
@@ -183,7 +186,9 @@ impl FlatRights {
             Some(rest) if rest.starts_with('_') => false,
             // Copilot would read a server with the name of a tool set as that set.
             Some(rest) => to != Format::Copilot || !copilot::SETS.iter().any(|set| rest.starts_with(set)),
-            None => name == "*" || KNOWN.contains(&name) || (to == Format::Acai && is_of_acai(name)),
+            None => {
+                name == "*" || KNOWN.contains(&name) || (to == Format::Acai && name_in(to, name).is_some())
+            }
         };
         let notes = &mut self.notes;
         if let Some(tools) = &mut self.tools {
@@ -463,7 +468,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         Format::Native | Format::Codex => {}
         Format::Acai => {
             model(out, &[]);
-            listed_with_commas(out, acai_tool);
+            listed_with_commas(out, to);
             out.put_some("timeout", d.limits.wall_s.map(|seconds| seconds.min(3_600)));
         }
         Format::Claude => claude(out),
@@ -471,7 +476,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         Format::Gemini => {
             out.put_some("display_name", d.display_name.clone());
             model(out, &["gemini"]);
-            only_tools(out, gemini_tool);
+            only_tools(out, to);
             out.put_some("temperature", temperature(d));
             out.put_some("max_turns", d.limits.turns);
             out.put_some("timeout_mins", d.limits.wall_s.map(|seconds| seconds.div_ceil(60)));
@@ -479,13 +484,13 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         }
         Format::Copilot => {
             copilot_models(out);
-            only_tools(out, copilot_tool);
+            only_tools(out, to);
             out.put_if("disable-model-invocation", d.mode.hidden);
             mcp_servers(out, "mcp-servers");
         }
         Format::Qwen => {
             model(out, &["openai"]);
-            lists(out, qwen_tool);
+            lists(out, to);
             refuse_if_empty(out);
             out.put_some("approvalMode", mode(d, "plan", "yolo", "bubble"));
             out.put_some("maxTurns", d.limits.turns);
@@ -504,7 +509,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         }
         Format::OpenHands => {
             model(out, &[]);
-            only_tools(out, openhands_tool);
+            only_tools(out, to);
             out.put_some("max_iteration_per_run", d.limits.turns);
             out.put_some("max_budget_per_run", d.limits.cost_micros.map(|micros| micros as f64 / 1e6));
             if d.approval == Some(ApprovalSetting::Ask) {
@@ -515,7 +520,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         Format::Pi => {
             model(out, &[]);
             out.rights.keep_only(&["read", "bash", "edit", "write", "grep", "glob", "ls"]);
-            listed_with_commas(out, pi_tool);
+            listed_with_commas(out, to);
             out.put_some(
                 "thinking",
                 d.model.effort.map(|effort| if effort == Effort::Max { "xhigh" } else { effort.wire() }),
@@ -526,7 +531,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         }
         Format::Factory => {
             model(out, &["anthropic", "openai", "gemini"]);
-            only_tools(out, factory_tool);
+            only_tools(out, to);
             out.put_some("reasoningEffort", d.model.effort.map(Effort::wire));
         }
         Format::Goose => {
@@ -543,7 +548,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
 fn claude(out: &mut ExportWriter<'_>) {
     let d = out.d;
     model(out, &["anthropic"]);
-    lists(out, claude_tool);
+    lists(out, Format::Claude);
     out.put_some("effort", d.model.effort.map(Effort::wire));
     out.put_some(
         "permissionMode",
@@ -723,8 +728,9 @@ fn mode(d: &Definition, plan: &'static str, auto: &'static str, ask: &'static st
 }
 
 /// Writes the allow and deny lists, for formats that have both.
-fn lists(out: &mut ExportWriter<'_>, spelling: fn(&ToolPattern) -> String) {
-    let spelled = |tools: &Vec<ToolPattern>| tools.iter().map(spelling).collect::<Vec<String>>();
+fn lists(out: &mut ExportWriter<'_>, to: Format) {
+    let spelled =
+        |tools: &Vec<ToolPattern>| tools.iter().map(|tool| spelled(tool, to)).collect::<Vec<String>>();
     let (tools, deny) = (out.rights.tools.as_ref().map(spelled), spelled(&out.rights.deny));
     out.put_some("tools", tools);
     out.put_list("disallowedTools", deny);
@@ -737,18 +743,18 @@ fn no_tools(out: &mut ExportWriter<'_>) {
     }
 }
 
-fn only_tools(out: &mut ExportWriter<'_>, spelling: fn(&ToolPattern) -> String) {
+fn only_tools(out: &mut ExportWriter<'_>, to: Format) {
     if let Some(tools) = &out.rights.tools {
-        let mut tools: Vec<String> = tools.iter().map(spelling).collect();
+        let mut tools: Vec<String> = tools.iter().map(|tool| spelled(tool, to)).collect();
         tools.dedup();
         out.put("tools", tools);
     }
 }
 
 /// Writes the tools as one comma-separated text.
-fn listed_with_commas(out: &mut ExportWriter<'_>, spelling: fn(&ToolPattern) -> String) {
+fn listed_with_commas(out: &mut ExportWriter<'_>, to: Format) {
     if let Some(tools) = &out.rights.tools {
-        let tools: Vec<String> = tools.iter().map(spelling).collect();
+        let tools: Vec<String> = tools.iter().map(|tool| spelled(tool, to)).collect();
         out.put("tools", tools.join(", "));
     }
     refuse_if_empty(out);
@@ -767,113 +773,30 @@ fn texts(patterns: &[ToolPattern]) -> Vec<String> {
     patterns.iter().map(ToString::to_string).collect()
 }
 
-fn renamed(pattern: &ToolPattern, names: &[(&str, &str)]) -> String {
-    let theirs = names.iter().find(|(ours, _)| *ours == pattern.name()).map(|(_, theirs)| *theirs);
-    let name = theirs.unwrap_or(pattern.name());
+/// Names of our tools in other formats, by the format's wire name.
+static TOOL_NAMES: LazyLock<BTreeMap<String, BTreeMap<String, String>>> =
+    LazyLock::new(|| toml::from_str(include_str!("tool_names.toml")).expect("the table is parsed by a test"));
+
+fn name_in(to: Format, tool: &str) -> Option<&'static str> {
+    TOOL_NAMES.get(to.wire())?.get(tool).map(String::as_str)
+}
+
+/// Spells a tool as the format does.
+fn spelled(pattern: &ToolPattern, to: Format) -> String {
+    let server = pattern.name().strip_prefix("mcp__");
+    match (to, server.and_then(|rest| rest.split_once("__"))) {
+        (Format::Copilot, Some((server, tool))) => return format!("{server}/{tool}"),
+        (Format::Pi, Some((server, "*"))) => return format!("mcp:{server}"),
+        (Format::Pi, Some((server, tool))) => return format!("mcp:{server}/{tool}"),
+        _ => {}
+    }
+    if let (Format::Gemini, Some(rest)) = (to, server) {
+        return format!("mcp_{}", rest.replacen("__", "_", 1));
+    }
+    let name = name_in(to, pattern.name()).unwrap_or(pattern.name());
     match pattern.argument() {
         Some(argument) => format!("{name}({argument})"),
         None => name.to_owned(),
-    }
-}
-
-fn claude_tool(pattern: &ToolPattern) -> String {
-    const NAMES: &[(&str, &str)] = &[
-        ("read", "Read"),
-        ("write", "Write"),
-        ("edit", "Edit"),
-        ("bash", "Bash"),
-        ("grep", "Grep"),
-        ("glob", "Glob"),
-        ("ls", "LS"),
-        ("subagent", "Agent"),
-        ("skill", "Skill"),
-        ("web_search", "WebSearch"),
-        ("fetch", "WebFetch"),
-        ("todo_write", "TodoWrite"),
-    ];
-    renamed(pattern, NAMES)
-}
-
-fn qwen_tool(pattern: &ToolPattern) -> String {
-    const NAMES: &[(&str, &str)] = &[
-        ("read", "read_file"),
-        ("write", "write_file"),
-        ("edit", "edit"),
-        ("bash", "run_shell_command"),
-        ("grep", "grep_search"),
-        ("glob", "glob"),
-        ("ls", "list_directory"),
-        ("subagent", "task"),
-    ];
-    renamed(pattern, NAMES)
-}
-
-fn openhands_tool(pattern: &ToolPattern) -> String {
-    renamed(pattern, &[("read", "file_editor"), ("bash", "terminal")])
-}
-
-fn pi_tool(pattern: &ToolPattern) -> String {
-    match pattern.name().strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
-        Some((server, "*")) => format!("mcp:{server}"),
-        Some((server, tool)) => format!("mcp:{server}/{tool}"),
-        None => renamed(pattern, &[("glob", "find")]),
-    }
-}
-
-fn factory_tool(pattern: &ToolPattern) -> String {
-    match pattern.name() {
-        "write" => "Create".to_owned(),
-        "bash" => "Execute".to_owned(),
-        "subagent" => "Task".to_owned(),
-        "fetch" => "FetchUrl".to_owned(),
-        _ => claude_tool(pattern),
-    }
-}
-
-/// Our names for the tools of acai, and its own.
-const ACAI_TOOLS: &[(&str, &str)] = &[
-    ("read", "Read"),
-    ("edit", "Edit"),
-    ("write", "Write"),
-    ("bash", "Bash"),
-    ("grep", "Grep"),
-    ("glob", "Glob"),
-    ("ls", "LS"),
-    ("directory_tree", "DirectoryTree"),
-    ("think", "Think"),
-    ("skill", "Skill"),
-    ("subagent", "Agent"),
-];
-
-fn is_of_acai(name: &str) -> bool {
-    ACAI_TOOLS.iter().any(|(ours, _)| *ours == name)
-}
-
-fn acai_tool(pattern: &ToolPattern) -> String {
-    renamed(pattern, ACAI_TOOLS)
-}
-
-fn gemini_tool(pattern: &ToolPattern) -> String {
-    const NAMES: &[(&str, &str)] = &[
-        ("read", "read_file"),
-        ("write", "write_file"),
-        ("edit", "replace"),
-        ("bash", "run_shell_command"),
-        ("grep", "grep_search"),
-        ("ls", "list_directory"),
-        ("web_search", "google_web_search"),
-        ("skill", "activate_skill"),
-    ];
-    match pattern.name().strip_prefix("mcp__") {
-        Some(rest) => format!("mcp_{}", rest.replacen("__", "_", 1)),
-        None => renamed(pattern, NAMES),
-    }
-}
-
-fn copilot_tool(pattern: &ToolPattern) -> String {
-    match pattern.name().strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
-        Some((server, tool)) => format!("{server}/{tool}"),
-        None => renamed(pattern, &[("write", "edit"), ("bash", "execute"), ("subagent", "agent")]),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The keys of our own format in one place: as a JSON Schema and as a table for the documentation.
+//! The keys of our own format in one place, as a JSON Schema. The table of the documentation is made of it.
 
 use std::collections::BTreeMap;
 
@@ -151,60 +151,4 @@ words! {
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<AgentFile>().to_value()
-}
-
-/// Renders the table for the documentation: one line per key, required keys first.
-pub fn fields_table() -> String {
-    let schema = schema();
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    let is_required = |property: &Value| property["x-default"] == "required";
-    let (required, others): (Vec<_>, Vec<_>) = properties.partition(|(_, property)| is_required(property));
-    let mut table = "| key | value | default | meaning |\n|---|---|---|---|\n".to_owned();
-    // `name` before `description`.
-    for (key, property) in required.into_iter().rev().chain(others) {
-        let text = |name: &str| property[name].as_str().unwrap_or_default().replace('\n', " ");
-        table.push_str(&format!(
-            "| `{key}` | {} | {} | {} |\n",
-            value_of(property),
-            text("x-default"),
-            text("description")
-        ));
-    }
-    table
-}
-
-/// Describes the values of a key in words.
-fn value_of(property: &Value) -> String {
-    if let Some(words) = property["enum"].as_array() {
-        let words: Vec<String> =
-            words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
-        return words.join(", ");
-    }
-    if let Some(choices) = property["anyOf"].as_array() {
-        let mut choices: Vec<String> =
-            choices.iter().map(value_of).filter(|choice| !choice.is_empty()).collect();
-        choices.dedup();
-        return choices.join(" or ").replace("list or text", "list, or text with commas");
-    }
-    let kind = match &property["type"] {
-        Value::Array(kinds) => kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")),
-        kind => kind.as_str(),
-    };
-    match kind {
-        Some("string") => "text".to_owned(),
-        Some("boolean") => "true or false".to_owned(),
-        Some("array") => "list".to_owned(),
-        Some("object") => match property["properties"].as_object() {
-            Some(keys) => {
-                let keys: Vec<String> = keys.keys().map(|key| format!("`{key}`")).collect();
-                format!("map of {}", keys.join(", "))
-            }
-            None => "map".to_owned(),
-        },
-        Some("integer" | "number") => match (&property["minimum"], &property["maximum"]) {
-            (Value::Number(least), Value::Number(most)) => format!("{least} to {most}"),
-            _ => "number".to_owned(),
-        },
-        _ => String::new(),
-    }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use posse_core::definition::{DefinitionScope, Format};
-use posse_definitions::schema::{fields_table, schema};
+use posse_definitions::schema::schema;
 use posse_definitions::{DefinitionFile, read};
+use serde_json::Value;
 
 const BEGIN: &str = "<!-- fields: begin -->\n";
 const END: &str = "<!-- fields: end -->";
@@ -68,4 +69,60 @@ fn the_schema_refuses_what_the_reader_warns_about() {
     assert!(property("temperature").contains("\"maximum\":2"), "{}", property("temperature"));
     assert!(property("access").contains("read-only"), "{}", property("access"));
     assert!(property("budget").contains("max_cost_usd"), "{}", property("budget"));
+}
+
+/// Renders the table for the documentation: one line per key, required keys first.
+fn fields_table() -> String {
+    let schema = schema();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let is_required = |property: &Value| property["x-default"] == "required";
+    let (required, others): (Vec<_>, Vec<_>) = properties.partition(|(_, property)| is_required(property));
+    let mut table = "| key | value | default | meaning |\n|---|---|---|---|\n".to_owned();
+    // `name` before `description`.
+    for (key, property) in required.into_iter().rev().chain(others) {
+        let text = |name: &str| property[name].as_str().unwrap_or_default().replace('\n', " ");
+        table.push_str(&format!(
+            "| `{key}` | {} | {} | {} |\n",
+            value_of(property),
+            text("x-default"),
+            text("description")
+        ));
+    }
+    table
+}
+
+/// Describes the values of a key in words.
+fn value_of(property: &Value) -> String {
+    if let Some(words) = property["enum"].as_array() {
+        let words: Vec<String> =
+            words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
+        return words.join(", ");
+    }
+    if let Some(choices) = property["anyOf"].as_array() {
+        let mut choices: Vec<String> =
+            choices.iter().map(value_of).filter(|choice| !choice.is_empty()).collect();
+        choices.dedup();
+        return choices.join(" or ").replace("list or text", "list, or text with commas");
+    }
+    let kind = match &property["type"] {
+        Value::Array(kinds) => kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")),
+        kind => kind.as_str(),
+    };
+    match kind {
+        Some("string") => "text".to_owned(),
+        Some("boolean") => "true or false".to_owned(),
+        Some("array") => "list".to_owned(),
+        Some("object") => match property["properties"].as_object() {
+            Some(keys) => {
+                let keys: Vec<String> = keys.keys().map(|key| format!("`{key}`")).collect();
+                format!("map of {}", keys.join(", "))
+            }
+            None => "map".to_owned(),
+        },
+        Some("integer" | "number") => match (&property["minimum"], &property["maximum"]) {
+            (Value::Number(least), Value::Number(most)) => format!("{least} to {most}"),
+            _ => "number".to_owned(),
+        },
+        _ => String::new(),
+    }
 }
