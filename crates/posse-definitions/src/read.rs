@@ -31,7 +31,7 @@ pub struct DefinitionFile<'a> {
 pub fn read(file: DefinitionFile<'_>) -> Vec<ParsedFile> {
     let text = match frontmatter::text_of(file.bytes) {
         Ok(text) => text,
-        Err(remark) => return vec![nothing(file, file.format.unwrap_or(Format::Native), vec![remark])],
+        Err(remark) => return vec![unusable(file, file.format.unwrap_or(Format::Native), vec![remark])],
     };
     let is_toml = file.relative.ends_with(".toml") || file.format == Some(Format::Codex);
     let mut document = if is_toml { frontmatter::toml(&text) } else { frontmatter::markdown(&text) };
@@ -49,12 +49,12 @@ pub fn read(file: DefinitionFile<'_>) -> Vec<ParsedFile> {
         None if !broken && !needs_frontmatter(format) => vec![one(file, format, Vec::new(), document)],
         None if !broken => {
             let hint = localized!("no-frontmatter-hint");
-            vec![nothing(file, format, vec![error(localized!("no-frontmatter"), Some(1), Some(&hint))])]
+            vec![unusable(file, format, vec![error(localized!("no-frontmatter"), Some(1), Some(&hint))])]
         }
-        None => vec![nothing(file, format, document.remarks)],
+        None => vec![unusable(file, format, document.remarks)],
         Some(other) => {
             let text = localized!("front-not-keys", kind = other.kind());
-            vec![nothing(file, format, vec![error(text, Some(1), Some(&localized!("front-keys-hint")))])]
+            vec![unusable(file, format, vec![error(text, Some(1), Some(&localized!("front-keys-hint")))])]
         }
     }
 }
@@ -74,7 +74,7 @@ fn one(
     };
     // A missing name is already an error, so no definition results.
     let Ok(name) = named.or_else(|_| AgentName::parse("unnamed")) else {
-        return nothing(file, format, f.remarks);
+        return unusable(file, format, f.remarks);
     };
     let mut definition = Definition::new(name, origin.clone(), String::new(), document.body);
     formats::apply(format, &mut f, &mut definition);
@@ -104,14 +104,14 @@ fn one(
 fn remotes(file: DefinitionFile<'_>, items: Vec<YamlNode>) -> Vec<ParsedFile> {
     let format = Format::Gemini;
     if items.is_empty() {
-        return vec![nothing(file, format, vec![error(localized!("agents-list-empty"), Some(1), None)])];
+        return vec![unusable(file, format, vec![error(localized!("agents-list-empty"), Some(1), None)])];
     }
     items
         .into_iter()
         .take(64)
         .map(|item| {
             let YamlNode::Map(entries) = item else {
-                return nothing(file, format, vec![error(localized!("entry-not-agent"), None, None)]);
+                return unusable(file, format, vec![error(localized!("entry-not-agent"), None, None)]);
             };
             let mut f = FieldReader::new(entries, Vec::new());
             let name = match names::of(format, file.relative, &mut f) {
@@ -132,7 +132,7 @@ fn remotes(file: DefinitionFile<'_>, items: Vec<YamlNode>) -> Vec<ParsedFile> {
 }
 
 /// Builds the result for an unusable file.
-fn nothing(file: DefinitionFile<'_>, format: Format, remarks: Vec<Remark>) -> ParsedFile {
+pub(crate) fn unusable(file: DefinitionFile<'_>, format: Format, remarks: Vec<Remark>) -> ParsedFile {
     let name = label(names::stem(file.relative));
     ParsedFile { name, origin: origin(file, format), definition: None, fields: Vec::new(), remarks }
 }

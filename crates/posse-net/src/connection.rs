@@ -19,6 +19,7 @@ use hyper::rt::{Read, Write};
 use tokio::task::unconstrained;
 
 use crate::idle::ConnectionHome;
+use crate::pool::PoolError;
 
 pub(crate) trait ByteStream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> ByteStream for T {}
@@ -79,14 +80,6 @@ impl From<hyper::Error> for ConnectionError {
     }
 }
 
-/// A request without a response.
-pub(crate) enum UnansweredRequest {
-    /// Unsent, so it can be retried on another connection.
-    Unsent(ConnectionError),
-    /// It was sent at least in part, so the server may have processed it.
-    Sent(ConnectionError),
-}
-
 /// A request head that is reused with different bodies. Clones share nothing mutable.
 #[derive(Clone)]
 pub struct PreparedRequest(Parts);
@@ -135,9 +128,9 @@ impl Connection {
         request: &PreparedRequest,
         body: Bytes,
         home: Option<ConnectionHome>,
-    ) -> Result<Response<ResponseStream>, UnansweredRequest> {
+    ) -> Result<Response<ResponseStream>, PoolError> {
         if !self.is_ready() {
-            return Err(UnansweredRequest::Unsent(ConnectionError::Closed));
+            return Err(PoolError::Unsent(ConnectionError::Closed));
         }
         let answered = {
             let mut answer = pin!(self.sender.try_send_request(request.with(body)));
@@ -150,10 +143,10 @@ impl Connection {
             .await
         };
         let response = answered.map_err(|mut failed| match failed.take_message() {
-            Some(_) => UnansweredRequest::Unsent(failed.into_error().into()),
-            None => UnansweredRequest::Sent(failed.into_error().into()),
+            Some(_) => PoolError::Unsent(failed.into_error().into()),
+            None => PoolError::Sent(failed.into_error().into()),
         })?;
-        let keeps = judge(&response).map_err(UnansweredRequest::Sent)?;
+        let keeps = judge(&response).map_err(PoolError::Sent)?;
         let home = home.filter(|_| keeps);
         Ok(response.map(|incoming| ResponseStream::new(OpenBody { incoming, connection: self, home })))
     }
@@ -163,7 +156,7 @@ impl Connection {
     fn is_ready(&mut self) -> bool {
         let (driver, is_over) = (&mut self.driver, &mut self.is_over);
         // Unconstrained: the scheduler's budget must not make a closed connection seem open.
-        let _ = look(poll_fn(|context| {
+        let _ = poll_once(poll_fn(|context| {
             poll_driver(driver, is_over, context);
             Poll::Ready(())
         }));
@@ -172,7 +165,7 @@ impl Connection {
 }
 
 /// Polls a future once without registering a waker.
-fn look<T>(future: impl Future<Output = T>) -> Poll<T> {
+fn poll_once<T>(future: impl Future<Output = T>) -> Poll<T> {
     pin!(unconstrained(future)).poll(&mut Context::from_waker(Waker::noop()))
 }
 
@@ -260,7 +253,7 @@ impl ResponseStream {
 /// Discards the part of the body that has already arrived; returns `true` if that was all of it.
 fn discard(open: &mut OpenBody) -> bool {
     for _ in 0..DISCARD_MAX {
-        match look(poll_fn(|context| open.poll_frame(context))) {
+        match poll_once(poll_fn(|context| open.poll_frame(context))) {
             Poll::Ready(Some(Ok(_))) => {}
             Poll::Ready(None) => return true,
             Poll::Ready(Some(Err(_))) | Poll::Pending => return false,

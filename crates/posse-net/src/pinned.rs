@@ -146,7 +146,7 @@ impl PinnedClient {
         let dialler = HttpsConnector::from((PinnedDialer { numbers: numbers.into() }, self.tls(address)?));
         let asked = async {
             let connection = opened(dialler, target).await.map_err(PoolError::Connect)?;
-            connection.ask(&PreparedRequest::new(parts), body, None).await.map_err(PoolError::asked)
+            connection.ask(&PreparedRequest::new(parts), body, None).await
         };
         asked.await.map_err(|e| FetchFailure::Unreachable(causes(&e)))
     }

@@ -20,9 +20,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::connection::{
-    ByteStream, Connection, ConnectionError, PreparedRequest, ResponseStream, UnansweredRequest,
-};
+use crate::connection::{ByteStream, Connection, ConnectionError, PreparedRequest, ResponseStream};
 use crate::idle::IdleConnections;
 
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -76,13 +74,6 @@ impl PoolError {
         }
         false
     }
-
-    pub(crate) fn asked(unanswered: UnansweredRequest) -> Self {
-        match unanswered {
-            UnansweredRequest::Unsent(broken) => PoolError::Unsent(broken),
-            UnansweredRequest::Sent(broken) => PoolError::Sent(broken),
-        }
-    }
 }
 
 impl fmt::Display for PoolError {
@@ -128,12 +119,12 @@ impl ConnectionPool {
         let PoolInner { dialler, idle, endpoint, .. } = &*self.0;
         while let Some(connection) = idle.take() {
             match connection.ask(request, body.clone(), Some(idle.home())).await {
-                Err(UnansweredRequest::Unsent(_)) => {}
-                answered => return answered.map_err(PoolError::asked),
+                Err(PoolError::Unsent(_)) => {}
+                answered => return answered,
             }
         }
         let connection = Box::pin(dialler.open(endpoint.clone())).await?;
-        connection.ask(request, body, Some(idle.home())).await.map_err(PoolError::asked)
+        connection.ask(request, body, Some(idle.home())).await
     }
 
     /// Sends a request.

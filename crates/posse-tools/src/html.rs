@@ -340,6 +340,8 @@ fn behind<'p>(name: &str, text: &'p str) -> &'p str {
 
 /// The longest name of a character that is looked for.
 const ENTITY_BYTES_MAX: usize = 10;
+/// Names of characters that pages write often, with their code points. A hard space is shown as a plain one.
+const ENTITIES: &str = include_str!("entities.txt");
 
 fn decoded(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
@@ -365,40 +367,9 @@ fn character(name: &str) -> Option<char> {
         };
         return char::from_u32(code).filter(|c| !c.is_control() || matches!(c, '\n' | '\t'));
     }
-    const NAMED: &[(&str, char)] = &[
-        ("amp", '&'),
-        ("lt", '<'),
-        ("gt", '>'),
-        ("quot", '"'),
-        ("apos", '\''),
-        ("nbsp", ' '),
-        ("ndash", '–'),
-        ("mdash", '—'),
-        ("hellip", '…'),
-        ("lsquo", '‘'),
-        ("rsquo", '’'),
-        ("ldquo", '“'),
-        ("rdquo", '”'),
-        ("laquo", '«'),
-        ("raquo", '»'),
-        ("copy", '©'),
-        ("reg", '®'),
-        ("times", '×'),
-        ("middot", '·'),
-        ("bull", '•'),
-        ("rarr", '→'),
-        ("larr", '←'),
-        ("auml", 'ä'),
-        ("ouml", 'ö'),
-        ("uuml", 'ü'),
-        ("Auml", 'Ä'),
-        ("Ouml", 'Ö'),
-        ("Uuml", 'Ü'),
-        ("szlig", 'ß'),
-        ("eacute", 'é'),
-        ("egrave", 'è'),
-    ];
-    NAMED.iter().find(|(known, _)| *known == name).map(|(_, c)| *c)
+    let mut named = ENTITIES.lines().filter_map(|line| line.split_once(' '));
+    let (_, code) = named.find(|(known, _)| *known == name)?;
+    char::from_u32(u32::from_str_radix(code, 16).ok()?)
 }
 
 #[cfg(test)]

@@ -5,15 +5,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_core::definition::{DefinitionOrigin, DefinitionScope, Format, ParsedFile, Remark, RemarkSeverity};
-use posse_messages::{LocalizedText, localized};
+use posse_core::definition::{DefinitionScope, Format, ParsedFile, Remark};
+use posse_messages::localized;
 
 use super::{AgentCandidate, Reader, TrustStanding};
+use crate::frontmatter::error;
 use crate::places::AgentDirectory;
 use crate::places::find::{
     FoundContent, FoundFile, ScanAllowance, ScanStamp, ScanSummary, UnreadableFile, find, shown,
 };
-use crate::read::DefinitionFile;
+use crate::read::{DefinitionFile, unusable};
 use crate::trust::ProjectTrust;
 
 /// Age in seconds below which a time stamp is not reliable, so the file is read again at the next look.
@@ -101,7 +102,7 @@ impl FileScan<'_> {
         let reads = match found.content {
             FoundContent::Same => before.map(|known| known.reads.clone()).unwrap_or_default(),
             FoundContent::Bytes(bytes) => arcs(read_safely(self.reader, file(&bytes))),
-            FoundContent::Unreadable(why) => arcs(vec![unreadable(file(&[]), directory, why)]),
+            FoundContent::Unreadable(why) => arcs(vec![broken(file(&[]), why)]),
         };
         let is_ours = found.owner == self.user;
         // The position counts as well: another file may now precede it.
@@ -142,44 +143,14 @@ fn arcs(reads: Vec<ParsedFile>) -> Vec<Arc<ParsedFile>> {
 
 /// Reads a file and turns a panic into an error of that file alone.
 pub(super) fn read_safely(reader: Reader, file: DefinitionFile<'_>) -> Vec<ParsedFile> {
-    catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| {
-        vec![broken(
-            file,
-            file.format.unwrap_or(Format::Native),
-            &localized!("place-bug"),
-            localized!("place-bug-hint"),
-        )]
-    })
+    let bug = || UnreadableFile { why: localized!("place-bug"), hint: localized!("place-bug-hint") };
+    catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| vec![broken(file, bug())])
 }
 
-fn unreadable(file: DefinitionFile<'_>, directory: &AgentDirectory, why: UnreadableFile) -> ParsedFile {
-    broken(file, directory.format, &why.why, why.hint)
-}
-
-fn broken(file: DefinitionFile<'_>, format: Format, why: &LocalizedText, hint: LocalizedText) -> ParsedFile {
-    let remark = Remark {
-        severity: RemarkSeverity::Error,
-        text: localized!("file-remark", why),
-        line: None,
-        hint: Some(hint),
-    };
-    ParsedFile {
-        name: name_of(file.relative).to_owned(),
-        // An empty hash can never be trusted.
-        origin: DefinitionOrigin {
-            path: file.path.to_owned(),
-            format,
-            scope: file.scope,
-            hash: String::new(),
-        },
-        definition: None,
-        fields: Vec::new(),
-        remarks: vec![remark],
-    }
-}
-
-/// Derives the agent's name from its file name.
-fn name_of(relative: &str) -> &str {
-    let name = relative.rsplit('/').next().unwrap_or(relative);
-    [".agent.md", ".md", ".toml"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+fn broken(file: DefinitionFile<'_>, UnreadableFile { why, hint }: UnreadableFile) -> ParsedFile {
+    let remark = error(localized!("file-remark", why), None, Some(&hint));
+    let mut read = unusable(file, file.format.unwrap_or(Format::Native), vec![remark]);
+    // An empty hash can never be trusted.
+    read.origin.hash.clear();
+    read
 }
