@@ -34,21 +34,32 @@ pub struct Definition {
     pub task_in: Option<TaskIn>,
     pub model: ModelChoice,
     pub rights: Rights,
-    /// The entries of `tools` as they were written, for the report of those that name nothing here.
-    pub tools_written: Option<Vec<String>>,
     pub limits: DefinedLimits,
     /// Approval behavior; `None` follows the session.
     pub approval: Option<ApprovalSetting>,
-    pub isolation: Isolation,
+    pub answer: AnswerRules,
+    pub mcp_servers: BTreeMap<String, Value>,
+    pub mode: AgentMode,
+    pub kept: KeptKeys,
+}
+
+/// Conditions on the answer of an agent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AnswerRules {
     pub output_schema: Option<Value>,
     /// Commands that must succeed before the task counts as done.
     pub verify: Vec<String>,
-    pub mcp_servers: BTreeMap<String, Value>,
+}
+
+/// Keys we do not act on, kept for reports and so that an export loses nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KeptKeys {
+    /// The entries of `tools` as they were written, for the report of those that name nothing here.
+    pub tools_written: Option<Vec<String>>,
     pub skills: Vec<String>,
-    pub mode: AgentMode,
     pub color: Option<String>,
     pub display_name: Option<String>,
-    /// Keys we do not act on, kept so that an export loses nothing.
+    /// Keys that the format does not have, or that we do not know.
     pub extra: BTreeMap<String, Value>,
 }
 
@@ -197,6 +208,7 @@ pub enum Isolation {
 /// Ways in which an agent may be started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AgentMode {
+    pub isolation: Isolation,
     pub background: bool,
     /// Not in the lists that models see; a person can still name it.
     pub hidden: bool,
@@ -289,7 +301,7 @@ impl Definition {
         let settings = ModelSettings {
             temperature: asked.temperature.or(base.settings.temperature),
             effort: asked.effort.or(base.settings.effort),
-            output_schema: self.output_schema.as_ref().map(Value::to_string),
+            output_schema: self.answer.output_schema.as_ref().map(Value::to_string),
             ..base.settings.clone()
         };
         Agent {
@@ -331,18 +343,12 @@ impl Definition {
             task_in: None,
             model: ModelChoice::default(),
             rights: Rights::default(),
-            tools_written: None,
             limits: DefinedLimits::default(),
             approval: None,
-            isolation: Isolation::None,
-            output_schema: None,
-            verify: Vec::new(),
+            answer: AnswerRules::default(),
             mcp_servers: BTreeMap::new(),
-            skills: Vec::new(),
             mode: AgentMode::default(),
-            color: None,
-            display_name: None,
-            extra: BTreeMap::new(),
+            kept: KeptKeys::default(),
         }
     }
 }

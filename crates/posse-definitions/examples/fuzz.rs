@@ -357,12 +357,12 @@ fn round_trip(mut definition: Definition) {
     let Some(mut back) = read(file).remove(0).definition else {
         panic!("what was written is not read: {}", written.text);
     };
-    definition.extra.clear();
+    definition.kept.extra.clear();
     definition.model.options.clear();
-    definition.display_name = None;
+    definition.kept.display_name = None;
     definition.mode.disabled = false;
     back.origin = definition.origin.clone();
-    back.tools_written = definition.tools_written.clone();
+    back.kept.tools_written = definition.kept.tools_written.clone();
     assert_eq!(back, definition, "{}", written.text);
 }
 

@@ -391,14 +391,14 @@ fn native(out: &mut ExportWriter<'_>) -> String {
         }),
     );
     out.put_some("access", (d.rights.access == AccessLevel::ReadOnly).then_some("read-only"));
-    out.put_some("output_schema", d.output_schema.clone().filter(Value::is_object));
-    out.put_list("verify", d.verify.clone());
+    out.put_some("output_schema", d.answer.output_schema.clone().filter(Value::is_object));
+    out.put_list("verify", d.answer.verify.clone());
     out.put_map("mcp_servers", d.mcp_servers.clone().into_iter().collect());
-    out.put_list("skills", d.skills.clone());
-    out.put_some("color", d.color.clone());
+    out.put_list("skills", d.kept.skills.clone());
+    out.put_some("color", d.kept.color.clone());
     out.put_if("background", d.mode.background);
     out.put_if("hidden", d.mode.hidden);
-    out.put_some("isolation", (d.isolation == Isolation::Worktree).then_some("worktree"));
+    out.put_some("isolation", (d.mode.isolation == Isolation::Worktree).then_some("worktree"));
     out.put_some(
         "task_in",
         d.task_in.map(|place| match place {
@@ -460,7 +460,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
     if !matches!(to, Format::Opencode | Format::Copilot) {
         out.put("name", d.name.as_str());
     }
-    if let (Format::Copilot, Some(name)) = (to, &d.display_name) {
+    if let (Format::Copilot, Some(name)) = (to, &d.kept.display_name) {
         out.put("name", name.as_str());
     }
     out.put("description", d.description.as_str());
@@ -474,7 +474,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
         Format::Claude => claude(out),
         Format::Opencode => opencode(out),
         Format::Gemini => {
-            out.put_some("display_name", d.display_name.clone());
+            out.put_some("display_name", d.kept.display_name.clone());
             model(out, &["gemini"]);
             only_tools(out, to);
             out.put_some("temperature", temperature(d));
@@ -497,7 +497,7 @@ fn other_keys(out: &mut ExportWriter<'_>, to: Format) {
             if let Some(seconds) = d.limits.wall_s {
                 out.put("runConfig", json!({ "max_time_minutes": seconds.div_ceil(60) }));
             }
-            out.put_some("color", d.color.clone());
+            out.put_some("color", d.kept.color.clone());
             out.put_if("background", d.mode.background);
             mcp_servers(out, "mcpServers");
         }
@@ -555,11 +555,11 @@ fn claude(out: &mut ExportWriter<'_>) {
         mode(d, "plan", "bypassPermissions", "default").filter(|mode| *mode != "default"),
     );
     out.put_some("maxTurns", d.limits.turns);
-    out.put_list("skills", d.skills.clone());
+    out.put_list("skills", d.kept.skills.clone());
     mcp_servers(out, "mcpServers");
     out.put_if("background", d.mode.background);
-    out.put_some("isolation", (d.isolation == Isolation::Worktree).then_some("worktree"));
-    out.put_some("color", d.color.clone());
+    out.put_some("isolation", (d.mode.isolation == Isolation::Worktree).then_some("worktree"));
+    out.put_some("color", d.kept.color.clone());
 }
 
 fn opencode(out: &mut ExportWriter<'_>) {
@@ -583,7 +583,7 @@ fn opencode(out: &mut ExportWriter<'_>) {
     out.put_some("steps", d.limits.turns);
     out.put_if("hidden", d.mode.hidden);
     out.put_if("disable", d.mode.disabled);
-    out.put_some("color", d.color.clone());
+    out.put_some("color", d.kept.color.clone());
     let permission = permission(out);
     if !permission.0.is_empty() {
         out.keys.push(("permission", permission.node()));
@@ -820,20 +820,20 @@ fn unsaid(d: &Definition, to: Format) -> Vec<String> {
         (d.rights.read_roots.is_some(), "where it may read", &[Native]),
         (d.rights.network.is_some(), "which hosts it may reach", &[Native]),
         (d.approval.is_some(), "who is asked", &[Native, Claude, Codex, Qwen, OpenHands]),
-        (d.output_schema.is_some(), "the form of the answer", &[Native]),
-        (!d.verify.is_empty(), "the commands that check the result", &[Native]),
+        (d.answer.output_schema.is_some(), "the form of the answer", &[Native]),
+        (!d.answer.verify.is_empty(), "the commands that check the result", &[Native]),
         (
             !d.mcp_servers.is_empty(),
             "its MCP servers",
             &[Native, Claude, Gemini, Copilot, Codex, Qwen, OpenHands],
         ),
-        (!d.skills.is_empty(), "its skills", &[Native, Claude]),
-        (d.color.is_some(), "its colour", &[Native, Claude, Opencode, Qwen]),
+        (!d.kept.skills.is_empty(), "its skills", &[Native, Claude]),
+        (d.kept.color.is_some(), "its colour", &[Native, Claude, Opencode, Qwen]),
         (d.mode.background, "that it runs in the background", &[Native, Claude, Qwen, Cursor, Pi]),
         (d.mode.hidden, "that it is hidden", &[Native, Opencode, Copilot]),
         (d.mode.disabled, "that it is switched off", &[Opencode]),
-        (d.isolation == Isolation::Worktree, "its own worktree", &[Native, Claude]),
-        (d.display_name.is_some(), "the name that is shown", &[Gemini, Copilot]),
+        (d.mode.isolation == Isolation::Worktree, "its own worktree", &[Native, Claude]),
+        (d.kept.display_name.is_some(), "the name that is shown", &[Gemini, Copilot]),
         (d.prompt.contains(TOOLS), "the list of its tools in the prompt", &[Native, Acai]),
         (
             d.task_in == Some(TaskIn::System) && !d.prompt.contains("{{task}}"),
@@ -843,7 +843,7 @@ fn unsaid(d: &Definition, to: Format) -> Vec<String> {
     ];
     let missing = aspects.iter().filter(|(present, _, formats)| *present && !formats.contains(&to));
     let mut lost: Vec<String> = missing.map(|(_, what, _)| (*what).to_owned()).collect();
-    lost.extend(d.extra.keys().map(|key| format!("the key {}", shown(key))));
+    lost.extend(d.kept.extra.keys().map(|key| format!("the key {}", shown(key))));
     lost
 }
 

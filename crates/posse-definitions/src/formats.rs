@@ -122,7 +122,7 @@ fn tools(f: &mut FieldReader, d: &mut Definition, key: &'static str, spelling: S
         f.mapped(key, joined(&patterns));
     }
     d.rights.tools = Some(patterns);
-    d.tools_written = Some(entries);
+    d.kept.tools_written = Some(entries);
 }
 
 /// Reads the deny list of tools. An unreadable entry is an error, because ignoring it would grant the tool.
@@ -307,14 +307,14 @@ fn mcp_servers(f: &mut FieldReader, d: &mut Definition, key: &'static str) {
 
 fn skills(f: &mut FieldReader, d: &mut Definition) {
     if let Some(skills) = f.texts("skills") {
-        d.skills = skills;
+        d.kept.skills = skills;
         f.unused("skills", localized!("no-skills-beforehand"));
     }
 }
 
 fn color(f: &mut FieldReader, d: &mut Definition) {
-    d.color = f.text("color");
-    if d.color.is_some() {
+    d.kept.color = f.text("color");
+    if d.kept.color.is_some() {
         f.unused("color", localized!("no-colours"));
     }
 }

@@ -94,7 +94,7 @@ fn one(
         f.remarks.extend(doubts(&definition, body_line));
     }
     let report = f.finish();
-    definition.extra = report.extra;
+    definition.kept.extra = report.extra;
     let usable = !report.remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error);
     let name = if usable { definition.name.as_str().to_owned() } else { would_be };
     let definition = usable.then_some(definition);

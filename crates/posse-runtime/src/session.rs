@@ -512,14 +512,14 @@ impl Session {
             agent.system_prompt = system;
         }
         writing::check(parent, &request.rights)?;
-        let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
+        let verify: Vec<String> = definition.answer.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
         if agent.system_prompt.contains(TOOLS) {
             agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
         }
         let write_lease = own_places(&parent.grant, &agent.rights, &request.rights, &grant)?;
-        let apart = [definition.isolation, request.isolation].contains(&Isolation::Worktree);
+        let apart = [definition.mode.isolation, request.isolation].contains(&Isolation::Worktree);
         let mut terms = request.terms;
         // What waits for others gets its places after them: they may be working there.
         terms.lease = !write_lease.is_empty()

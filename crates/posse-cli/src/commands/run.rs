@@ -69,7 +69,7 @@ fn isolation(setup: &Setup, args: &RunArgs) -> Result<Isolation> {
     match (args.isolation.as_deref(), &args.how.agent) {
         (Some("worktree"), _) => Ok(Isolation::Worktree),
         (Some(_), _) | (None, None) => Ok(Isolation::None),
-        (None, Some(name)) => Ok(setup.agents(&args.how).find(name)?.isolation),
+        (None, Some(name)) => Ok(setup.agents(&args.how).find(name)?.mode.isolation),
     }
 }
 
@@ -177,7 +177,7 @@ pub fn lead(setup: &Setup, how: &RunOptions, found: &ToolInventory) -> Result<Le
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*models, &tools)?;
-    let (verify, caps) = (definition.verify.clone(), definition.caps());
+    let (verify, caps) = (definition.answer.verify.clone(), definition.caps());
     Ok(LeadAgent { agent, notes, verify, caps, apart_from: None })
 }
 

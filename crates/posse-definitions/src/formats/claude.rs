@@ -19,7 +19,7 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     background(f, d, "background");
     color(f, d);
     if f.plain_word("isolation", &[("worktree", ())]).is_some() {
-        d.isolation = Isolation::Worktree;
+        d.mode.isolation = Isolation::Worktree;
     }
     d.mode.disabled = f.flag("disabled").unwrap_or_default();
     f.ignore("hooks", || localized!("no-hooks"));

@@ -9,11 +9,11 @@ use crate::names;
 pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     if let Some(name) = f.text("name") {
         f.mapped("name", localized!("into-shown-name"));
-        d.display_name = Some(name);
+        d.kept.display_name = Some(name);
     }
     description(f, d, FieldNeed::Optional);
     tools(f, d, "tools", spelling);
-    if d.tools_written.as_ref().is_some_and(|entries| entries.iter().any(|entry| entry == "*")) {
+    if d.kept.tools_written.as_ref().is_some_and(|entries| entries.iter().any(|entry| entry == "*")) {
         d.rights.tools = None;
         f.mapped("tools", localized!("into-parents-tools"));
     }

@@ -10,7 +10,7 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
         return;
     }
     description(f, d, FieldNeed::Required);
-    d.display_name = f.text("display_name");
+    d.kept.display_name = f.text("display_name");
     tools(f, d, "tools", spelling);
     mcp_servers(f, d, "mcp_servers");
     mcp_servers(f, d, "mcpServers");

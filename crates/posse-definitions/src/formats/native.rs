@@ -37,7 +37,7 @@ pub fn apply(f: &mut FieldReader, d: &mut Definition) {
     background(f, d, "background");
     d.mode.hidden = f.flag("hidden").unwrap_or_default();
     let kinds = [("none", Isolation::None), ("worktree", Isolation::Worktree)];
-    d.isolation = f.plain_word("isolation", &kinds).unwrap_or_default();
+    d.mode.isolation = f.plain_word("isolation", &kinds).unwrap_or_default();
     let inherited = if d.extends.is_some() { None } else { Some(TaskIn::System) };
     d.task_in = f.plain_word("task_in", &[("system", TaskIn::System), ("user", TaskIn::User)]).or(inherited);
 }
@@ -95,7 +95,7 @@ fn network(f: &mut FieldReader, d: &mut Definition) {
 fn output_schema(f: &mut FieldReader, d: &mut Definition) {
     match f.value("output_schema") {
         None => {}
-        Some(YamlNode::Map(entries)) => d.output_schema = Some(YamlNode::Map(entries).to_json()),
+        Some(YamlNode::Map(entries)) => d.answer.output_schema = Some(YamlNode::Map(entries).to_json()),
         Some(other) => {
             f.reject("output_schema", &other.kind(), &localized!("allowed-schema"));
         }
@@ -110,5 +110,5 @@ fn verify(f: &mut FieldReader, d: &mut Definition) {
         Some(YamlNode::List(_)) => f.texts("verify").unwrap_or_default(),
         Some(other) => f.refuse("verify", &other.kind(), &localized!("allowed-commands")).unwrap_or_default(),
     };
-    d.verify = commands;
+    d.answer.verify = commands;
 }

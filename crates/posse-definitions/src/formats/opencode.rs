@@ -96,7 +96,7 @@ fn tools_map(f: &mut FieldReader, d: &mut Definition) {
         rules.extend(patterns.into_iter().map(|pattern| GrantRule { pattern, verdict }));
     }
     f.mapped("tools", rules_shown(&rules));
-    d.tools_written = Some(entries.into_iter().map(|entry| entry.key).collect());
+    d.kept.tools_written = Some(entries.into_iter().map(|entry| entry.key).collect());
     d.rights.rules.extend(rules);
 }
 

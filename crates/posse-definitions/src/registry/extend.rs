@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use posse_core::definition::{
-    AgentMode, ApprovalSetting, DefinedLimits, Definition, Isolation, ModelChoice, Remark, RemarkSeverity,
+    AgentMode, AnswerRules, ApprovalSetting, DefinedLimits, Definition, Isolation, KeptKeys, ModelChoice,
+    Remark, RemarkSeverity,
 };
 use posse_core::grant::{AccessLevel, Rights};
 use posse_messages::{LocalizedText, localized};
@@ -138,22 +139,32 @@ fn overlay(child: Definition, parent: Definition) -> Definition {
         extends: child.extends,
         task_in: child.task_in.or(parent.task_in),
         model: overlay_model(child.model, parent.model),
-        tools_written: if child.rights.tools.is_some() { child.tools_written } else { parent.tools_written },
+        kept: KeptKeys {
+            tools_written: if child.rights.tools.is_some() {
+                child.kept.tools_written
+            } else {
+                parent.kept.tools_written
+            },
+            skills: own_or(child.kept.skills, parent.kept.skills),
+            color: child.kept.color.or(parent.kept.color),
+            ..child.kept
+        },
         rights: overlay_rights(child.rights, parent.rights),
         limits: overlay_limits(child.limits, parent.limits),
         approval: stricter(child.approval, parent.approval),
-        isolation: match child.isolation {
-            Isolation::None => parent.isolation,
-            Isolation::Worktree => Isolation::Worktree,
+        answer: AnswerRules {
+            output_schema: child.answer.output_schema.or(parent.answer.output_schema),
+            verify: own_or(child.answer.verify, parent.answer.verify),
         },
-        output_schema: child.output_schema.or(parent.output_schema),
-        verify: own_or(child.verify, parent.verify),
         mcp_servers: parent.mcp_servers.into_iter().chain(child.mcp_servers).collect(),
-        skills: own_or(child.skills, parent.skills),
-        mode: AgentMode { background: child.mode.background || parent.mode.background, ..child.mode },
-        color: child.color.or(parent.color),
-        display_name: child.display_name,
-        extra: child.extra,
+        mode: AgentMode {
+            background: child.mode.background || parent.mode.background,
+            isolation: match child.mode.isolation {
+                Isolation::None => parent.mode.isolation,
+                Isolation::Worktree => Isolation::Worktree,
+            },
+            ..child.mode
+        },
     })
 }
 

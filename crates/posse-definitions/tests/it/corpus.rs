@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use posse_core::definition::{
-    Definition, DefinitionScope, FieldFate, Format, Isolation, ParsedFile, RemarkSeverity,
+    AgentMode, Definition, DefinitionScope, FieldFate, Format, Isolation, ParsedFile, RemarkSeverity,
 };
 use posse_core::grant::{AccessLevel, RuleVerdict};
 use posse_definitions::{DefinitionFile, read};
@@ -131,7 +131,7 @@ fn normal_form(out: &mut String, d: &Definition) {
         patterns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     some("tools", d.rights.tools.as_ref().map(|tools| format!("[{}]", patterns(tools))));
-    some("written", d.tools_written.as_ref().map(|tools| format!("{tools:?}")));
+    some("written", d.kept.tools_written.as_ref().map(|tools| format!("{tools:?}")));
     some("deny", (!d.rights.deny.is_empty()).then(|| patterns(&d.rights.deny)));
     for rule in &d.rights.rules {
         let verdict = match rule.verdict {
@@ -147,13 +147,15 @@ fn normal_form(out: &mut String, d: &Definition) {
     some("network", d.rights.network.as_ref().map(ToString::to_string));
     some("approval", d.approval.map(|approval| format!("{approval:?}")));
     some("limits", (d.limits != Default::default()).then(|| format!("{:?}", d.limits)));
-    some("isolation", (d.isolation != Isolation::None).then(|| format!("{:?}", d.isolation)));
-    some("output_schema", d.output_schema.as_ref().map(ToString::to_string));
-    some("verify", (!d.verify.is_empty()).then(|| format!("{:?}", d.verify)));
+    some("isolation", (d.mode.isolation != Isolation::None).then(|| format!("{:?}", d.mode.isolation)));
+    some("output_schema", d.answer.output_schema.as_ref().map(ToString::to_string));
+    some("verify", (!d.answer.verify.is_empty()).then(|| format!("{:?}", d.answer.verify)));
     some("mcp_servers", (!d.mcp_servers.is_empty()).then(|| serde_json::to_string(&d.mcp_servers).unwrap()));
-    some("skills", (!d.skills.is_empty()).then(|| d.skills.join(", ")));
-    some("mode", (d.mode != Default::default()).then(|| format!("{:?}", d.mode)));
-    some("color", d.color.clone());
-    some("display_name", d.display_name.clone());
-    some("extra", (!d.extra.is_empty()).then(|| serde_json::to_string(&d.extra).unwrap()));
+    some("skills", (!d.kept.skills.is_empty()).then(|| d.kept.skills.join(", ")));
+    let AgentMode { background, hidden, disabled, .. } = d.mode;
+    let mode = format!("AgentMode {{ background: {background}, hidden: {hidden}, disabled: {disabled} }}");
+    some("mode", (background || hidden || disabled).then_some(mode));
+    some("color", d.kept.color.clone());
+    some("display_name", d.kept.display_name.clone());
+    some("extra", (!d.kept.extra.is_empty()).then(|| serde_json::to_string(&d.kept.extra).unwrap()));
 }

@@ -48,10 +48,10 @@ fn our_own_format_says_everything_but_rules_and_what_belongs_to_others() {
         expected.rights.rules.clear();
         let mut actual = read_back(&export(&expected, Format::Native), Format::Native);
         actual.origin = expected.origin.clone();
-        actual.tools_written = expected.tools_written.clone();
-        expected.extra.clear();
+        actual.kept.tools_written = expected.kept.tools_written.clone();
+        expected.kept.extra.clear();
         expected.model.options.clear();
-        expected.display_name = None;
+        expected.kept.display_name = None;
         expected.mode.disabled = false;
         assert_eq!(actual, expected);
     }
@@ -273,8 +273,8 @@ fn values_that_yaml_would_misread_are_written_so_that_they_are_read_back() {
     ] {
         let mut d = definition("---\nname: a\ndescription: d\n---\nBody\n");
         d.prompt_append = Some(odd.to_owned());
-        d.color = Some(odd.to_owned());
-        d.verify = vec![odd.trim().to_owned()];
+        d.kept.color = Some(odd.to_owned());
+        d.answer.verify = vec![odd.trim().to_owned()];
         d.task_in = Some(TaskIn::User);
         d.rights.access = AccessLevel::ReadOnly;
         d.rights.deny = vec![ToolPattern::call("bash", "rm: -rf # x")];

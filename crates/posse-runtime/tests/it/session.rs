@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
 use posse_core::definition::{
-    AgentMode, Definition, DefinitionOrigin, DefinitionScope, Format, ModelChoice, TaskIn,
+    AgentMode, AnswerRules, Definition, DefinitionOrigin, DefinitionScope, Format, ModelChoice, TaskIn,
 };
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
@@ -105,7 +105,7 @@ pub fn session_of(
                 definition("scribe", &["shared_context", "write", "bash"]),
                 definition("talker", &["ask_parent", "report_progress"]),
                 Arc::new(Definition {
-                    verify: vec!["cargo test".to_owned()],
+                    answer: AnswerRules { verify: vec!["cargo test".to_owned()], ..AnswerRules::default() },
                     ..(*definition("verified", &["shared_context"])).clone()
                 }),
                 Arc::new(Definition {

@@ -134,7 +134,7 @@ impl AgentInspector {
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
             tools: agent.as_ref().map(|agent| self.effective_tools(agent)).unwrap_or_default(),
             conditions,
-            verify: definition.as_ref().map(|d| d.verify.clone()).unwrap_or_default(),
+            verify: definition.as_ref().map(|d| d.answer.verify.clone()).unwrap_or_default(),
             turns_max: limits.map_or(0, |limits| limits.turns_max),
             timeout_s: limits.map_or(0, |limits| limits.wall_ms_max / 1000),
             shadows: entry.shadowed.iter().map(|other| other.read.origin.path.clone()).collect(),
