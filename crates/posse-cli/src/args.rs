@@ -241,7 +241,7 @@ pub enum TasksCommand {
 #[derive(ClapArgs)]
 pub struct GcArgs {
     /// Delete tasks that ended longer ago than this, such as 30d or 8w [default: the configuration].
-    #[arg(long, value_name = "SPAN", value_parser = crate::spans::parse)]
+    #[arg(long, value_name = "SPAN", value_parser = posse_core::spans::parse)]
     pub older_than: Option<Duration>,
     /// Print what would be deleted, and delete nothing.
     #[arg(long)]
@@ -251,7 +251,7 @@ pub struct GcArgs {
 #[derive(ClapArgs)]
 pub struct CostArgs {
     /// Count only the spending of this last span, such as 12h, 7d or 4w [default: everything in the store].
-    #[arg(long, value_name = "SPAN", value_parser = crate::spans::parse)]
+    #[arg(long, value_name = "SPAN", value_parser = posse_core::spans::parse)]
     pub since: Option<Duration>,
     /// Group the sums by this.
     #[arg(long, value_name = "KEY", default_value = "model")]

@@ -189,7 +189,7 @@ pub struct SpanText(pub Duration);
 impl TryFrom<String> for SpanText {
     type Error = String;
     fn try_from(raw: String) -> Result<Self, String> {
-        crate::spans::parse(&raw).map(Self)
+        posse_core::spans::parse(&raw).map(Self)
     }
 }
 
@@ -201,7 +201,7 @@ pub struct SizeText(pub u64);
 impl TryFrom<String> for SizeText {
     type Error = String;
     fn try_from(raw: String) -> Result<Self, String> {
-        crate::sizes::parse(&raw).map(Self)
+        posse_core::sizes::parse(&raw).map(Self)
     }
 }
 

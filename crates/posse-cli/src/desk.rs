@@ -11,7 +11,7 @@ use posse_core::approval::{
 };
 use posse_core::event::{Event, EventEntry};
 use posse_core::text::visible;
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{Error, ErrorCode, Result, spans};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Observer, Store};
@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::render::LiveTree;
-use crate::{spans, terminal};
+use crate::terminal;
 
 /// Poll interval for answers given elsewhere.
 const LOOK: Duration = Duration::from_millis(200);

@@ -11,16 +11,12 @@ mod config;
 mod desk;
 mod envelope;
 mod help;
-mod language;
 mod material;
 mod models;
-mod projects;
 mod render;
 mod retention;
 mod setup;
 mod signals;
-mod sizes;
-mod spans;
 mod terminal;
 mod wire;
 mod worktrees;
@@ -28,7 +24,7 @@ mod worktrees;
 use std::process::ExitCode;
 
 use posse_core::{Error, ErrorCode};
-use posse_messages::say;
+use posse_messages::{Language, say, speak};
 use rustix::process::DumpableBehavior;
 
 fn main() -> ExitCode {
@@ -38,7 +34,7 @@ fn main() -> ExitCode {
     }
     hide_environment();
     posse_sandbox::process::ignore_file_size_signal();
-    language::choose();
+    choose_language();
     let args = match help::parse() {
         Ok(args) => args,
         Err(e) => wrong_usage(&e),
@@ -54,6 +50,17 @@ fn main() -> ExitCode {
             }
             signals::exit_code().unwrap_or(ExitCode::FAILURE)
         }
+    }
+}
+
+/// Chooses the language before the command line is parsed, because help and usage errors are texts too.
+fn choose_language() {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (language, unknown) = Language::decide(std::env::args_os().skip(1), variable);
+    speak(language);
+    if let Some(unknown) = unknown {
+        let names = Language::ALL.map(Language::tag).join(", ");
+        terminal::note(&say!("language-unknown", unknown, names));
     }
 }
 

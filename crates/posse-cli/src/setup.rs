@@ -22,6 +22,7 @@ use posse_core::tool::{SESSION_TOOLS, ToolEffect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::AgentPlaces;
 use posse_definitions::trust::{TrustPolicy, TrustStore};
+use posse_git::project_of;
 use posse_mcp::registry::{
     PinFiles, ProgramSearch, RegistrySources, ServerFilter, ServerRegistry, is_about_servers,
 };
@@ -171,7 +172,7 @@ impl Setup {
 
     /// Loads the setup as if started in `workspace`.
     pub fn load_in(global: &GlobalArgs, workspace: PathBuf) -> Result<Self> {
-        let home = process_env("HOME").map(PathBuf::from);
+        let home = home();
         let config = config::load(ConfigSources {
             explicit: global.config.as_deref(),
             user_dir: user_config_dir().as_deref(),
@@ -296,7 +297,7 @@ impl Setup {
 
     /// Finds the directories of agent files.
     pub fn places(&self) -> AgentPlaces {
-        let home = process_env("HOME").map(PathBuf::from);
+        let home = home();
         AgentPlaces::find(
             &self.project,
             home.as_deref(),
@@ -385,7 +386,7 @@ impl Setup {
 
     /// Reads the MCP servers that are named here, without starting any.
     pub fn load_servers(&self, wanted: ServerFilter<'_>) -> ServerRegistry {
-        let home = process_env("HOME").map(PathBuf::from);
+        let home = home();
         let search = search(&[&self.workspace, &self.state]);
         let sources = RegistrySources {
             operator: &self.config.mcp.servers,
@@ -679,7 +680,7 @@ fn sandbox(
     state: &Path,
     toolchains: Vec<PathBuf>,
 ) -> Result<Arc<Sandbox>> {
-    let home = process_env("HOME").map(PathBuf::from);
+    let home = home();
     let temporary = process_env("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
     let (own, path) = (user_config_dir(), std::env::var_os("PATH").unwrap_or_default());
     let places = SandboxPlaces {
@@ -706,6 +707,18 @@ fn nested_depth() -> Result<Option<u32>> {
 /// Parses a number. Unparsable values count as 0: fail closed.
 fn number(variable: &str) -> Option<u64> {
     process_env(variable).map(|text| text.trim().parse().unwrap_or(0))
+}
+
+/// Returns the home directory of the user.
+pub fn home() -> Option<PathBuf> {
+    process_env("HOME").map(PathBuf::from)
+}
+
+/// Tells if a workspace belongs to the project of `directory`.
+pub fn in_project(directory: &Path) -> impl Fn(&Path) -> bool {
+    let home = home();
+    let project = project_of(directory, home.as_deref());
+    move |workspace| project_of(workspace, home.as_deref()) == project
 }
 
 fn user() -> u32 {

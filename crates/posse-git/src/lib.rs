@@ -6,11 +6,13 @@
 pub mod diff;
 mod git;
 mod patch;
+mod project;
 mod provider;
 mod view;
 mod worktree;
 
 pub use git::HardenedGit;
+pub use project::project_of;
 pub use provider::WorktreeProvider;
 pub use view::{ChangeScope, ChangeSet, RepositoryView, content_below};
 pub use worktree::{AppliedChanges, GitWorktree, GitWorktrees};

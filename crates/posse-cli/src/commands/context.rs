@@ -13,6 +13,7 @@ use posse_core::context::{
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{localized, say};
 use posse_runtime::context::{ContextCaller, change, now_ms, perform};
+use posse_runtime::lookup::find_session;
 use posse_runtime::ports::ContextStore;
 use posse_store::SqliteStore;
 use serde_json::{Value, json};
@@ -33,7 +34,7 @@ pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
     let store = setup.store()?;
     setup.telemetry.open_log()?;
     let session = match &args.session {
-        Some(wanted) => sessions::find(&*store, wanted).await?,
+        Some(wanted) => find_session(&*store, wanted).await?,
         None => sessions::newest(&*store, &setup.workspace).await?,
     };
     let place = ContextTarget { store, session, json: global.json };

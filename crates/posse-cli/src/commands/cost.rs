@@ -7,6 +7,7 @@ use std::time::Duration;
 use posse_core::Result;
 use posse_core::text::visible;
 use posse_core::usage::{SpendingTotal, dollars};
+use posse_git::project_of;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_store::{SpendingGroup, SpendingLine};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 
 use crate::args::{CostArgs, CostGroup, GlobalArgs};
 use crate::columns::PaddedCell;
-use crate::projects::project_of;
 use crate::render::{CountedNoun, many, price, tokens};
 use crate::{setup, terminal};
 
@@ -67,11 +67,11 @@ fn group(by: CostGroup) -> SpendingGroup {
 
 /// Merges the workspaces of one project, most expensive project first.
 fn by_project(lines: Vec<SpendingLine>) -> Vec<SpendingLine> {
-    let mut joined: Vec<SpendingLine> = Vec::new();
+    let (home, mut joined) = (setup::home(), Vec::<SpendingLine>::new());
     for line in lines {
         let name = match line.name.as_str() {
             "" => String::new(),
-            workspace => project_of(Path::new(workspace)).display().to_string(),
+            workspace => project_of(Path::new(workspace), home.as_deref()).display().to_string(),
         };
         match joined.iter_mut().find(|project| project.name == name) {
             Some(project) => project.total.add(&line.total),

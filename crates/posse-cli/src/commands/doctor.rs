@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use posse_core::Result;
 use posse_core::approval::ApprovalHandling;
 use posse_core::board::{BoardLimits, OnLimit};
 use posse_core::grant::SandboxTier;
 use posse_core::text::estimate_tokens;
+use posse_core::{Result, sizes, spans};
 use posse_mcp::registry::ServerFilter;
 use posse_messages::say;
 use posse_models::providers::KNOWN;
@@ -21,7 +21,7 @@ use crate::models::process_env;
 use crate::render::{CountedNoun, many};
 use crate::retention::{REPORT, caps};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
-use crate::{sizes, spans, terminal};
+use crate::terminal;
 
 #[derive(Clone, Copy, PartialEq)]
 enum CheckMark {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::id::TaskId;
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{Error, ErrorCode, Result, sizes};
 use posse_git::GitWorktrees;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
@@ -21,8 +21,8 @@ use crate::args::{GcArgs, GlobalArgs};
 use crate::render::{CountedNoun, many};
 use crate::retention::{REPORT, caps, millis};
 use crate::setup::Setup;
+use crate::terminal;
 use crate::worktrees::trees;
-use crate::{sizes, terminal};
 
 /// Ids listed per reason.
 const NAMED_MAX: usize = 5;

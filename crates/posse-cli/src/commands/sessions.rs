@@ -1,25 +1,24 @@
 //! `posse sessions`: list sessions; archive or delete their shared context.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::context::TOTAL_TOKENS_MAX;
 use posse_core::context::wire::utc;
-use posse_core::text::{prefix, visible};
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::liveness as owner;
+use posse_runtime::lookup::{find_session, newest_session};
 use posse_runtime::ports::{ContextStore, JournalStore, SessionRow, TaskFilter, TaskQuery};
 use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
 use crate::columns::{PaddedCell, cut};
-use crate::projects::project_of;
 use crate::render::{CountedNoun, many};
-use crate::setup::Setup;
+use crate::setup::{Setup, in_project};
 use crate::terminal;
 
 pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCode> {
@@ -27,12 +26,12 @@ pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCo
     let (session, done) = match command {
         SessionsCommand::List { limit } => return list(&*store, limit, global.json).await,
         SessionsCommand::Archive { session } => {
-            let id = find(&*store, &session).await?;
+            let id = find_session(&*store, &session).await?;
             store.archive_session(&id, now_ms()).await?;
             (id, "archived")
         }
         SessionsCommand::Delete { session } => {
-            let id = find(&*store, &session).await?;
+            let id = find_session(&*store, &session).await?;
             refuse_if_under_way(&*store, &id).await?;
             store.delete_session(&id, now_ms()).await?;
             (id, "deleted")
@@ -50,7 +49,7 @@ pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCo
 
 /// Finds the newest session of the project that contains `directory`.
 pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String> {
-    if let Some(session) = newest_where(store, directory, |_| true).await? {
+    if let Some(session) = newest_session(store, in_project(directory), |_| true).await? {
         return Ok(session);
     }
     let (text, hint) = match store.sessions(1, now_ms()).await?.is_empty() {
@@ -58,50 +57,6 @@ pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String
         false => (say!("session-none-of-project"), say!("session-none-of-project-hint")),
     };
     Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint))
-}
-
-/// Finds the newest matching session of the project that contains `directory`.
-pub async fn newest_where(
-    store: &dyn ContextStore,
-    directory: &Path,
-    fits: impl Fn(&SessionRow) -> bool,
-) -> Result<Option<String>> {
-    let here = project_of(directory);
-    // Cached by workspace: finding its project needs the file system.
-    let mut known: HashMap<String, bool> = HashMap::new();
-    // Nearly always among the first, and counting the contents of all sessions is slow.
-    for limit in [64, 4_096, u32::MAX] {
-        let rows = store.sessions(limit, now_ms()).await?;
-        let is_all = (rows.len() as u64) < u64::from(limit);
-        for row in rows {
-            let is_here = known.entry(row.workspace.clone()).or_insert_with(|| {
-                !row.workspace.is_empty() && project_of(Path::new(&row.workspace)) == here
-            });
-            if *is_here && fits(&row) {
-                return Ok(Some(row.id));
-            }
-        }
-        if is_all {
-            break;
-        }
-    }
-    Ok(None)
-}
-
-/// Finds a session by id or id prefix.
-pub async fn find(store: &dyn ContextStore, wanted: &str) -> Result<String> {
-    let not_found = |text: String, hint: &str| Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint));
-    let rows = store.sessions(u32::MAX, now_ms()).await?;
-    if let Some(row) = rows.iter().find(|row| row.id == wanted) {
-        return Ok(row.id.clone());
-    }
-    let shown = prefix(wanted, 80).escape_default();
-    let mut beginning = rows.iter().filter(|row| !wanted.is_empty() && row.id.starts_with(wanted));
-    match (beginning.next(), beginning.next()) {
-        (Some(row), None) => Ok(row.id.clone()),
-        (None, _) => not_found(say!("session-unknown", shown), &say!("session-unknown-hint")),
-        (Some(_), Some(_)) => not_found(say!("sessions-alike", shown), &say!("give-more-of-id")),
-    }
 }
 
 async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCode> {

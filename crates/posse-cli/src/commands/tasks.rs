@@ -28,8 +28,9 @@ use posse_messages::say;
 use posse_review::{ReportForm, ReviewPlan};
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::liveness as owner;
+use posse_runtime::lookup::{find_session, find_task};
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, JournalStore, SessionRow, Store, TaskFilter, TaskQuery, TaskRow,
+    ApprovalQuery, ApprovalStore, JournalStore, Store, TaskFilter, TaskQuery, TaskRow,
 };
 use posse_store::SqliteStore;
 use serde_json::json;
@@ -40,20 +41,17 @@ use super::run::{self, SessionPlan};
 use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags};
 use crate::columns::{PaddedCell, cut};
 use crate::render::{CountedNoun, changes, many, price, tokens, with_subagents};
-use crate::setup::{self, Setup};
+use crate::setup::{self, Setup, in_project};
 use crate::{retention, terminal};
 
 pub use apart::{apply, discard};
-pub use cancel::{end_tree, run as cancel};
+pub use cancel::run as cancel;
 pub use diff::diff;
 pub use message::{answer, send};
 pub use watch::run as watch;
 
 /// Longest result in a transcript; `--result` shows one in full.
 const SHOWN: usize = 600;
-
-/// Maximum number of matches for an id prefix.
-const ALIKE_MAX: u32 = 1_000;
 
 pub async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
@@ -96,7 +94,7 @@ pub async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
 
 async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> {
     let of = match &filter.session {
-        Some(wanted) => TaskFilter::Session(super::sessions::find(store, wanted).await?),
+        Some(wanted) => TaskFilter::Session(find_session(store, wanted).await?),
         None => TaskFilter::All,
     };
     let wanted = filter.status.as_deref();
@@ -258,54 +256,10 @@ impl TakenUp {
     }
 }
 
-/// Ends processes that earlier drivers left of a task, which this process has claimed at `epoch`.
-pub async fn sweep(task: TaskId, epoch: u64) {
-    let swept = tokio::task::spawn_blocking(move || posse_sandbox::supervisor::sweep(&task, epoch));
-    // A panic in the sweep may leave processes behind, but must not keep the task from ending.
-    let _ = swept.await;
-}
-
-/// Finds a child by its short id, in the newest session of this project that has one.
-async fn find_child(store: &dyn Store, short: &str) -> Result<Option<TaskRow>> {
-    let mut rows = store.find_tasks(TaskQuery::of(TaskFilter::Short(short.to_owned()))).await?;
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let here = std::env::current_dir()
-        .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
-    let has_one = |session: &SessionRow| rows.iter().any(|row| row.id.session() == session.id);
-    let session = super::sessions::newest_where(store, &here, has_one).await?;
-    rows.retain(|row| session.as_deref() == Some(row.id.session()));
-    // Rows are sorted newest first.
-    rows.truncate(1);
-    Ok(rows.pop())
-}
-
 /// Finds a task by id, id prefix, or the short id of a child in the newest session of this project.
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
-    let newest = |of: TaskFilter, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
-    match store.task(&TaskId::from_store(wanted.to_owned())).await {
-        Err(e) if e.code() == ErrorCode::TaskNotFound => {}
-        found => return found,
-    }
-    if let Some(row) = find_child(store, wanted).await? {
-        return Ok(row);
-    }
-    let rows = match wanted {
-        "" => Vec::new(),
-        _ => store.find_tasks(newest(TaskFilter::Prefix(wanted.to_owned()), ALIKE_MAX)).await?,
-    };
-    let sessions: Vec<&TaskRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
-    match (sessions.as_slice(), rows.as_slice()) {
-        ([row], _) => Ok((*row).clone()),
-        ([], [row]) => Ok(row.clone()),
-        ([], []) => Err(Error::new(ErrorCode::TaskNotFound, say!("task-unknown", task = prefix(wanted, 80)))
-            .hint(say!("tasks-list-hint"))),
-        _ => {
-            Err(Error::new(ErrorCode::TaskNotFound, say!("tasks-alike", wanted))
-                .hint(say!("give-more-of-id")))
-        }
-    }
+    let here = std::env::current_dir().unwrap_or_default();
+    find_task(store, wanted, in_project(&here)).await
 }
 
 /// Returns the status; a running task whose process is gone is `interrupted`.

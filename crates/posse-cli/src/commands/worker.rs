@@ -1,40 +1,34 @@
 //! `posse worker`: resumes tasks of dead processes. It claims the topmost task of each tree without a driver and
 //! drives it to its end in the task's own workspace. Several workers share the work through claims.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::process::{Command, ExitCode, Stdio};
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use posse_core::id::TaskId;
-use posse_core::journal::{Record, start_of};
-use posse_core::outcome::{Outcome, OutcomeStatus};
-use posse_core::state::TaskState;
+use posse_core::journal::Record;
+use posse_core::outcome::Outcome;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_review::ReviewPlan;
 use posse_runtime::driver::ResumeMode;
-use posse_runtime::liveness as owner;
-use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::ports::{JournalStore, TaskRow};
+use posse_runtime::worker::{self, AdoptionFate, WorkerPlan, WorkerReport};
 use posse_sandbox::process::spawn_detached;
+use posse_sandbox::supervisor::sweep;
 use posse_store::SqliteStore;
 use serde_json::json;
 use tokio::signal::unix::SignalKind;
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::LocalSet;
 
 use super::drive::{ProgressView, RunSession, RunView};
 use super::review;
-use super::tasks::{TakenUp, end_tree, find};
+use super::tasks::{TakenUp, find};
 use crate::args::{GlobalArgs, RunOptions, TaskFlags, WorkerArgs};
 use crate::render::{CountedNoun, many, price, tokens, with_subagents};
 use crate::{retention, setup, signals, terminal, wire};
-
-/// Poll interval for interrupted tasks.
-const LOOK: Duration = Duration::from_secs(2);
 
 pub async fn run(global: &GlobalArgs, args: &WorkerArgs) -> Result<ExitCode> {
     let store = setup::store(global)?;
@@ -43,26 +37,26 @@ pub async fn run(global: &GlobalArgs, args: &WorkerArgs) -> Result<ExitCode> {
         None => None,
     };
     let common = TaskFlags { trust: args.trust, approvals: args.approvals, ..TaskFlags::default() };
-    let worker = Worker {
-        global: global.clone(),
-        how: RunOptions::from(common),
-        store,
-        only,
-        taken_up: Rc::default(),
+    let worker = Worker { global: global.clone(), how: RunOptions::from(common), store };
+    let plan = WorkerPlan { only, jobs_max: args.jobs as usize, until_idle: args.until_idle };
+    let settle = |row, fate| {
+        let worker = worker.clone();
+        async move { worker.settle(row, fate).await }
     };
+    let working = worker::work(&*worker.store, &plan, settle, |id, e| worker.complain(id, e));
     // Sessions are not `Send`: they stay on this thread.
     let rooms = LocalSet::new();
     tokio::select! {
-        given_up = rooms.run_until(worker.work(args)) => {
-            let given_up = given_up?;
-            let names: Vec<&str> = given_up.keys().map(TaskId::as_str).collect();
-            if names.is_empty() {
-                if worker.taken_up.get() == 0 {
+        report = rooms.run_until(working) => {
+            let WorkerReport { taken_up, given_up } = report?;
+            if given_up.is_empty() {
+                if taken_up == 0 {
                     terminal::note(&say!("worker-idle"));
                 }
                 return Ok(ExitCode::SUCCESS);
             }
-            Err(Error::new(ErrorCode::TaskNotResumable, say!("worker-gave-up", tasks = names.join(", ")))
+            let tasks = given_up.keys().map(TaskId::as_str).collect::<Vec<_>>().join(", ");
+            Err(Error::new(ErrorCode::TaskNotResumable, say!("worker-gave-up", tasks))
                 .hint(say!("worker-gave-up-hint")))
         }
         told = told_to_stop() => {
@@ -114,133 +108,12 @@ struct Worker {
     global: GlobalArgs,
     how: RunOptions,
     store: Arc<SqliteStore>,
-    /// The one task to resume; `None` for all.
-    only: Option<TaskId>,
-    /// Number of tasks that it started to drive.
-    taken_up: Rc<Cell<u32>>,
-}
-
-/// Topmost tasks without a driver.
-struct InterruptedTasks {
-    /// Tasks to settle, oldest first.
-    open: Vec<(TaskRow, AdoptionFate)>,
-    /// True if some tasks wait for others that still run.
-    left: bool,
-}
-
-/// Decision about a task without a driver.
-enum AdoptionFate {
-    /// Wait: its dependencies have not ended.
-    Wait,
-    GoOn,
-    End {
-        why: String,
-        with_parent: bool,
-    },
 }
 
 impl Worker {
-    /// Works until no task is left, or forever. Returns the tasks that failed, with their error codes.
-    async fn work(&self, args: &WorkerArgs) -> Result<BTreeMap<TaskId, ErrorCode>> {
-        let mut given_up = BTreeMap::new();
-        let mut busy = HashSet::new();
-        let mut jobs: JoinSet<(TaskId, Result<()>)> = JoinSet::new();
-        loop {
-            let InterruptedTasks { open, mut left } = self.look().await?;
-            for (row, fate) in open {
-                if busy.contains(&row.id) || given_up.contains_key(&row.id) {
-                    continue;
-                }
-                left = true;
-                if jobs.len() < args.jobs as usize {
-                    busy.insert(row.id.clone());
-                    self.taken_up.update(|count| count + 1);
-                    let worker = self.clone();
-                    jobs.spawn_local(async move { (row.id.clone(), worker.settle(row, fate).await) });
-                }
-            }
-            if args.until_idle && !left && jobs.is_empty() {
-                return Ok(given_up);
-            }
-            tokio::select! {
-                Some(ended) = jobs.join_next() => {
-                    let (id, settled) = ended.map_err(|e| {
-                        Error::new(ErrorCode::Internal, say!("driver-crashed")).caused_by(e)
-                    })?;
-                    busy.remove(&id);
-                    // `OWNER_LOST`: another process claimed it first.
-                    if let Err(e) = settled && e.code() != ErrorCode::OwnerLost {
-                        self.complain(&id, &e);
-                        given_up.insert(id, e.code());
-                    }
-                }
-                () = tokio::time::sleep(LOOK) => {}
-            }
-        }
-    }
-
-    async fn look(&self) -> Result<InterruptedTasks> {
-        let running = TaskQuery::running(TaskFilter::All);
-        let rows = self.store.find_tasks(running).await?;
-        let by_id: HashMap<&TaskId, &TaskRow> = rows.iter().map(|row| (&row.id, row)).collect();
-        let mut found = InterruptedTasks { open: Vec::new(), left: false };
-        for row in rows.iter().rev().filter(|row| !owner::lives(row)) {
-            // A running parent adopts its children itself.
-            if row.parent.as_ref().is_some_and(|parent| by_id.contains_key(parent)) {
-                continue;
-            }
-            if let Some(only) = &self.only
-                && !self.store.is_within(row, only).await?
-            {
-                continue;
-            }
-            // Its owner may have ended it right before its own end; children that it left are found by another look.
-            let now = self.store.task(&row.id).await?;
-            if !now.state.is_running() || now.epoch != row.epoch {
-                found.left = true;
-                continue;
-            }
-            let fate = match () {
-                () if row.cancel_requested => {
-                    AdoptionFate::End { why: "it was to be cancelled".to_owned(), with_parent: false }
-                }
-                () if row.parent.is_some() => self.fate_alone(row).await?,
-                () => AdoptionFate::GoOn,
-            };
-            match fate {
-                AdoptionFate::Wait => found.left = true,
-                AdoptionFate::GoOn | AdoptionFate::End { .. } => found.open.push((row.clone(), fate)),
-            }
-        }
-        Ok(found)
-    }
-
-    /// Decides about a task whose parent has ended or is unknown.
-    async fn fate_alone(&self, row: &TaskRow) -> Result<AdoptionFate> {
-        // An unreadable task is resumed rather than ended, so that the error is reported.
-        let Ok(start) = self.store.records(&row.id).await.and_then(|records| start_of(&records)) else {
-            return Ok(AdoptionFate::GoOn);
-        };
-        if !start.detached {
-            return Ok(AdoptionFate::End { why: "its orchestrator had ended".to_owned(), with_parent: true });
-        }
-        for other in &start.terms.depends_on {
-            let id = TaskId::from_store(format!("{}.{other}", row.id.session()));
-            let why = match self.store.task(&id).await.map(|row| row.state) {
-                Ok(TaskState::Running) => return Ok(AdoptionFate::Wait),
-                Ok(TaskState::Ended(OutcomeStatus::Completed)) => continue,
-                Ok(TaskState::Ended(_)) => format!("{other} did not complete"),
-                Err(e) if e.code() == ErrorCode::TaskNotFound => format!("{other} was deleted"),
-                Err(e) => return Err(e),
-            };
-            return Ok(AdoptionFate::End { why, with_parent: false });
-        }
-        Ok(AdoptionFate::GoOn)
-    }
-
     async fn settle(&self, row: TaskRow, fate: AdoptionFate) -> Result<()> {
         if let AdoptionFate::End { why, with_parent } = fate {
-            let outcome = end_tree(&self.store, &row, &why, with_parent).await?;
+            let outcome = worker::end_tree(&*self.store, &row, &why, with_parent, sweep).await?;
             self.tell(&row.id, &outcome).await;
             return Ok(());
         }

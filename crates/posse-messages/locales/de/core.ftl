@@ -118,3 +118,12 @@ run-incomplete = der Lauf wurde nicht abgeschlossen: { $why }
 ## grant.rs
 
 agent-exposed = er kann private Daten lesen (`{ $looks }`), liest Texte Fremder und kann Daten hinaussenden (`{ $reaches }`): eine eingeschleuste Anweisung könnte Daten verraten; gib eines davon einem anderen Agenten
+span-invalid = eine Zeitspanne ist eine ganze Zahl mit Einheit: 45m, 12h, 30d oder 8w
+span-seconds = { $n } s
+span-minutes = { $n } min
+span-hours = { $n } h
+span-days = { $n } Tage
+size-invalid = eine Größe ist eine ganze Zahl mit Einheit: 500MB, 2GB oder 1GiB
+stdin-taken = { $size } von der Standardeingabe gehen mit der Aufgabe mit
+stdin-cut = { $size } auf der Standardeingabe: Anfang und Ende davon, { $shown }, gehen mit der Aufgabe mit
+stdin-endless = die Standardeingabe geht nach { $size } weiter: Anfang und Ende davon, { $shown }, gehen mit der Aufgabe mit

@@ -198,10 +198,6 @@ session-deleted-told = the shared context of { $session } is deleted; its tasks 
 session-archived-told = { $session } is archived: its shared context can be read and not be changed
 no-sessions-here = there are no sessions here
 run-starts-one = `posse run "…"` starts one
-session-unknown = no session is called `{ $shown }`
-session-unknown-hint = `posse sessions list` shows what there is; the state directory decides where it looks
-sessions-alike = several sessions begin with `{ $shown }`
-give-more-of-id = give more of the id
 no-sessions-yet = no sessions yet; `posse run "…"` starts one
 task-is-driven = `{ $task }` is being driven by process { $process }
 task-is-driven-hint = wait for it, or end that process first
@@ -212,9 +208,6 @@ no-tasks-yet = no tasks yet; `posse run "…"` starts one
 no-task-like-that = no task is like that
 task-tool-gone = `{ $task }` was given the tool `{ $missing }`, which is not there any more
 task-tool-gone-hint = `posse doctor` in its workspace shows which tools there are and what is wrong with others
-task-unknown = no task is called `{ $task }`
-tasks-list-hint = `posse tasks list` shows what there is
-tasks-alike = several tasks begin with `{ $wanted }`
 result-unknown = `{ $id }` has no result `{ $key }`
 result-unknown-hint = results are numbered TURN.INDEX, such as 3.0
 record-schema-met = the answer satisfies its schema
@@ -288,7 +281,6 @@ worker-gave-up-hint = the lines above say why; `posse tasks resume` or `posse ta
 worker-stopped = stopped; what was under way goes on with the next worker
 worker-idle = nothing to go on with: no task is interrupted or waits for a worker
 worker-not-started = no background worker could be started
-driver-crashed = a task crashed its driver
 not-taken-up = not taken up
 
 ## commands/leases.rs
@@ -497,7 +489,6 @@ many-trees =
         [one] { $n } tree
        *[other] { $n } trees
     }
-size-invalid = a size is a whole number with a unit: 500MB, 2GB or 1GiB
 gc-no-rule = nothing says which tasks to delete
 gc-no-rule-hint = `posse gc --older-than 30d`, or set `max_age` or `max_size` below `[store]` in your configuration
 gc-deleted = deleted { $tasks } in { $trees } ({ $size }); the store takes { $now } now
@@ -513,18 +504,10 @@ gc-needs-rewrite = the space is free for new tasks, but not given back yet: this
 gc-not-started = old tasks were not deleted: { $why }
 task-inside-tree = `{ $task }` is part of a tree, and a tree is deleted whole
 task-inside-tree-hint = `posse tasks delete { $root }` deletes all of it
-stdin-taken = { $size } from standard input go with the task
-stdin-cut = { $size } on standard input: the beginning and the end of it, { $shown }, go with the task
-stdin-endless = standard input goes on after { $size }: the beginning and the end of that, { $shown }, go with the task
 stdin-silent = standard input is a pipe on which nothing came within 1 s: the task begins without it. To wait for it, end the command with `-`: posse run "What failed?" -
 stdin-unreadable = standard input cannot be read
 session-none-of-project = no session of this project
 session-none-of-project-hint = `posse sessions list` shows those of other projects, and `--session ID` names one
-span-invalid = a span is a whole number with a unit: 45m, 12h, 30d or 8w
-span-seconds = { $n } s
-span-minutes = { $n } min
-span-hours = { $n } h
-span-days = { $n } days
 help-hint = `posse --help` shows what there is
 chat-help =
     /help   shows this

@@ -156,3 +156,21 @@ run-incomplete = the run did not complete: { $why }
 ## grant.rs
 
 agent-exposed = it can read private data (`{ $looks }`), reads untrusted text, and can send data out (`{ $reaches }`): an injected instruction could leak data; give one of these to another agent
+
+## spans.rs
+
+span-invalid = a span is a whole number with a unit: 45m, 12h, 30d or 8w
+span-seconds = { $n } s
+span-minutes = { $n } min
+span-hours = { $n } h
+span-days = { $n } days
+
+## sizes.rs
+
+size-invalid = a size is a whole number with a unit: 500MB, 2GB or 1GiB
+
+## material.rs
+
+stdin-taken = { $size } from standard input go with the task
+stdin-cut = { $size } on standard input: the beginning and the end of it, { $shown }, go with the task
+stdin-endless = standard input goes on after { $size }: the beginning and the end of that, { $shown }, go with the task

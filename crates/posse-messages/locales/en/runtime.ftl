@@ -109,3 +109,17 @@ tool-arguments-no-object = the arguments of the tool `{ $tool }` are not an obje
 tasks-write-nothing = tasks that are delegated from here may not write
 model-price-unknown = the price of `{ $model }` is not known, so a cost limit cannot be kept
 model-price-unknown-hint = add `[prices."{ $model }"]` with `input` and `output` in USD per million tokens to your configuration
+
+## lookup.rs
+
+task-unknown = no task is called `{ $task }`
+tasks-list-hint = `posse tasks list` shows what there is
+tasks-alike = several tasks begin with `{ $wanted }`
+give-more-of-id = give more of the id
+session-unknown = no session is called `{ $shown }`
+session-unknown-hint = `posse sessions list` shows what there is; the state directory decides where it looks
+sessions-alike = several sessions begin with `{ $shown }`
+
+## worker.rs
+
+driver-crashed = a task crashed its driver

@@ -118,3 +118,12 @@ run-incomplete = la ejecución no se completó: { $why }
 ## grant.rs
 
 agent-exposed = puede leer datos privados (`{ $looks }`), lee textos no fiables y puede enviar datos fuera (`{ $reaches }`): una instrucción inyectada podría filtrar datos; da una de estas a otro agente
+span-invalid = un intervalo es un número entero con unidad: 45m, 12h, 30d u 8w
+span-seconds = { $n } s
+span-minutes = { $n } min
+span-hours = { $n } h
+span-days = { $n } días
+size-invalid = un tamaño es un número entero con unidad: 500MB, 2GB o 1GiB
+stdin-taken = { $size } de la entrada estándar van con la tarea
+stdin-cut = { $size } en la entrada estándar: el principio y el final, { $shown }, van con la tarea
+stdin-endless = la entrada estándar sigue después de { $size }: el principio y el final de eso, { $shown }, van con la tarea

@@ -118,3 +118,12 @@ run-incomplete = l'exécution n'a pas abouti : { $why }
 ## grant.rs
 
 agent-exposed = il peut lire des données privées (`{ $looks }`), lit des textes non fiables et peut envoyer des données (`{ $reaches }`) : une instruction injectée pourrait faire fuiter des données ; donnez l'un d'eux à un autre agent
+span-invalid = une durée est un nombre entier suivi de son unité : 45m, 12h, 30d ou 8w
+span-seconds = { $n } s
+span-minutes = { $n } min
+span-hours = { $n } h
+span-days = { $n } jours
+size-invalid = une taille est un nombre entier suivi de son unité : 500MB, 2GB ou 1GiB
+stdin-taken = { $size } de l'entrée standard accompagnent la tâche
+stdin-cut = { $size } sur l'entrée standard : le début et la fin, { $shown }, accompagnent la tâche
+stdin-endless = l'entrée standard continue après { $size } : le début et la fin de cela, { $shown }, accompagnent la tâche

@@ -114,3 +114,12 @@ run-incomplete = 実行は完了しませんでした: { $why }
 ## grant.rs
 
 agent-exposed = 非公開のデータを読め（`{ $looks }`）、信頼できない文を読み、データを外に送れます（`{ $reaches }`）。注入された指示がデータを漏らすおそれがあるので、いずれかを別のエージェントに渡してください
+span-invalid = 期間は単位つきの整数で指定します: 45m、12h、30d、8w
+span-seconds = { $n } 秒
+span-minutes = { $n } 分
+span-hours = { $n } 時間
+span-days = { $n } 日
+size-invalid = サイズは単位つきの整数で指定します: 500MB、2GB、1GiB
+stdin-taken = 標準入力の { $size } をタスクに添えます
+stdin-cut = 標準入力は { $size } あります。先頭と末尾の { $shown } をタスクに添えます
+stdin-endless = 標準入力は { $size } を超えて続いています。そこまでの先頭と末尾の { $shown } をタスクに添えます

@@ -114,3 +114,12 @@ run-incomplete = 运行未完成：{ $why }
 ## grant.rs
 
 agent-exposed = 它能读取私有数据（`{ $looks }`），会读到不可信的文本，又能向外发送数据（`{ $reaches }`）：注入的指令可能泄露数据；请将其中之一交给另一个智能体
+span-invalid = 时间段是带单位的整数：45m、12h、30d 或 8w
+span-seconds = { $n } 秒
+span-minutes = { $n } 分钟
+span-hours = { $n } 小时
+span-days = { $n } 天
+size-invalid = 大小是带单位的整数：500MB、2GB 或 1GiB
+stdin-taken = 标准输入的 { $size } 随任务一起提供
+stdin-cut = 标准输入有 { $size }：其开头和结尾共 { $shown } 随任务一起提供
+stdin-endless = 标准输入在 { $size } 之后仍未结束：这部分的开头和结尾共 { $shown } 随任务一起提供

@@ -2,22 +2,20 @@
 //! dead one are ended here.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::journal::start_of;
-use posse_core::outcome::{Outcome, OutcomeStatus};
+use posse_core::outcome::OutcomeStatus;
 use posse_core::state::TaskState;
 use posse_core::{ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::driver::end_cancelled;
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
-use posse_store::SqliteStore;
+use posse_runtime::ports::{JournalStore, TaskRow};
+use posse_runtime::worker::end_tree;
+use posse_sandbox::supervisor::sweep;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{find, sweep};
+use super::find;
 use crate::args::GlobalArgs;
 use crate::setup;
 use crate::terminal;
@@ -35,7 +33,7 @@ pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let deadline = Instant::now() + PATIENCE;
     while row.state.is_running() {
         if !owner::lives(&row) {
-            match end_tree(&store, &row, "nobody was driving it", false).await {
+            match end_tree(&*store, &row, "nobody was driving it", false, sweep).await {
                 Ok(_) => {}
                 // Another process has just claimed it; that one is told.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
@@ -72,29 +70,4 @@ fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
         TaskState::Running => ExitCode::FAILURE,
         TaskState::Ended(_) => ExitCode::SUCCESS,
     }
-}
-
-/// Ends the task of a dead process and its children, except detached ones. A task that ends `with_parent` continues
-/// when its orchestrator is resumed.
-pub async fn end_tree(
-    store: &SqliteStore,
-    row: &TaskRow,
-    why: &str,
-    with_parent: bool,
-) -> Result<Arc<Outcome>> {
-    let epoch = store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
-    sweep(row.id.clone(), epoch).await;
-    let outcome = end_cancelled(store, &row.id, epoch, why, with_parent).await?;
-    let running = TaskQuery::running(TaskFilter::ChildrenOf(row.id.clone()));
-    for child in store.find_tasks(running).await? {
-        if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
-            continue;
-        }
-        let why = "its orchestrator was cancelled".to_owned();
-        match Box::pin(end_tree(store, &child, &why, true)).await {
-            Err(e) if e.code() != ErrorCode::OwnerLost => return Err(e),
-            Ok(_) | Err(_) => {}
-        }
-    }
-    Ok(outcome)
 }

@@ -2,16 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::models::process_env;
-
 /// Returns the repository root of a directory, or the directory itself. A repository that is or contains the home
 /// directory is ignored: it holds configuration files, not one project.
-pub fn project_of(directory: &Path) -> PathBuf {
-    let home = process_env("HOME").map(PathBuf::from);
-    root(directory, home.as_deref())
-}
-
-fn root(directory: &Path, home: Option<&Path>) -> PathBuf {
+pub fn project_of(directory: &Path, home: Option<&Path>) -> PathBuf {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (directory, home) = (real(directory), home.map(real));
     let joins = |place: &&Path| home.as_ref().is_none_or(|home| !home.starts_with(place));
@@ -35,9 +28,9 @@ mod tests {
         for place in [&top, &home, &repository] {
             std::fs::create_dir(place.join(".git")).unwrap();
         }
-        assert_eq!(root(&inside, Some(&home)), repository);
-        assert_eq!(root(&beside, Some(&home)), beside);
-        assert_eq!(root(&beside, None), home);
-        assert_eq!(root(&top.join("gone"), Some(&home)), top.join("gone"));
+        assert_eq!(project_of(&inside, Some(&home)), repository);
+        assert_eq!(project_of(&beside, Some(&home)), beside);
+        assert_eq!(project_of(&beside, None), home);
+        assert_eq!(project_of(&top.join("gone"), Some(&home)), top.join("gone"));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use posse_messages::say;
+use posse_messages::localized;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -10,7 +10,7 @@ const DAY: u64 = 24 * HOUR;
 
 /// Parses an integer with a unit: `45m`, `12h`, `30d` or `8w`.
 pub fn parse(text: &str) -> Result<Duration, String> {
-    let invalid = || say!("span-invalid");
+    let invalid = || localized!("span-invalid").to_string();
     let unit = match text.chars().last() {
         Some('m') => MINUTE,
         Some('h') => HOUR,
@@ -24,12 +24,13 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 
 /// Formats a span, rounded to its largest unit: `45 s`, `10 min`, `3 h`, `2 days`.
 pub fn in_words(seconds: u64) -> String {
-    match seconds {
-        0..90 => say!("span-seconds", n = seconds),
-        90..5_400 => say!("span-minutes", n = rounded(seconds, MINUTE)),
-        5_400..172_800 => say!("span-hours", n = rounded(seconds, HOUR)),
-        _ => say!("span-days", n = rounded(seconds, DAY)),
-    }
+    let words = match seconds {
+        0..90 => localized!("span-seconds", n = seconds),
+        90..5_400 => localized!("span-minutes", n = rounded(seconds, MINUTE)),
+        5_400..172_800 => localized!("span-hours", n = rounded(seconds, HOUR)),
+        _ => localized!("span-days", n = rounded(seconds, DAY)),
+    };
+    words.to_string()
 }
 
 fn rounded(seconds: u64, unit: u64) -> u64 {

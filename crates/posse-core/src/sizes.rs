@@ -1,6 +1,6 @@
 //! Sizes in bytes as people write them: `500MB`, `2 GiB`.
 
-use posse_messages::say;
+use posse_messages::localized;
 
 const UNITS: [(&str, u64); 7] = [
     ("KiB", 1 << 10),
@@ -14,7 +14,7 @@ const UNITS: [(&str, u64); 7] = [
 
 /// Parses an integer with a unit: `500MB`, `2 GB` or `1GiB`.
 pub fn parse(text: &str) -> Result<u64, String> {
-    let invalid = || say!("size-invalid");
+    let invalid = || localized!("size-invalid").to_string();
     let (unit, bytes) = UNITS.iter().find(|(unit, _)| text.ends_with(unit)).ok_or_else(invalid)?;
     let number: u64 = text[..text.len() - unit.len()].trim_end().parse().map_err(|_| invalid())?;
     number.checked_mul(*bytes).ok_or_else(invalid)
