@@ -3,7 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-mod agents;
 mod args;
 mod columns;
 mod commands;

@@ -27,7 +27,7 @@ pub fn count(n: u64) -> String {
 /// Formats `1 token`, `950 tokens`, `1.2k tokens`.
 pub fn tokens(n: u64) -> String {
     match n {
-        0..1_000 => many(n, CountedNoun::Token),
+        0..1_000 => say!("many-tokens", n = n),
         _ => say!("tokens-shown", shown = count(n)),
     }
 }
@@ -46,41 +46,6 @@ pub fn with_subagents(tree: &SpendingTotal) -> String {
     match tree.tasks {
         0 | 1 => String::new(),
         _ => format!(" · {}", say!("with-subagents", tokens = tokens(tree.tokens()), price = price(tree))),
-    }
-}
-
-#[derive(Clone, Copy)]
-pub enum CountedNoun {
-    Agent,
-    Call,
-    Error,
-    File,
-    FinishedCall,
-    Key,
-    Task,
-    Token,
-    Tool,
-    Tree,
-    Turn,
-    Warning,
-}
-
-/// Formats `1 turn`, `2 turns`.
-pub fn many(n: impl Into<u64>, of: CountedNoun) -> String {
-    let n = n.into();
-    match of {
-        CountedNoun::Agent => say!("many-agents", n),
-        CountedNoun::Call => say!("many-calls", n),
-        CountedNoun::Error => say!("many-errors", n),
-        CountedNoun::File => say!("many-files", n),
-        CountedNoun::FinishedCall => say!("many-finished-calls", n),
-        CountedNoun::Key => say!("many-keys", n),
-        CountedNoun::Task => say!("many-tasks", n),
-        CountedNoun::Token => say!("many-tokens", n),
-        CountedNoun::Tool => say!("many-tools", n),
-        CountedNoun::Tree => say!("many-trees", n),
-        CountedNoun::Turn => say!("many-turns", n),
-        CountedNoun::Warning => say!("many-warnings", n),
     }
 }
 
@@ -160,7 +125,7 @@ mod tests {
         let shown = [0, 1, 2, 999, 1_000].map(tokens);
         assert_eq!(shown, ["0 tokens", "1 token", "2 tokens", "999 tokens", "1.0k tokens"]);
         assert_eq!(
-            (many(1u64, CountedNoun::Task), many(2u64, CountedNoun::Tree)),
+            (say!("many-tasks", n = 1_u64), say!("many-trees", n = 2_u64)),
             ("1 task".into(), "2 trees".into())
         );
     }

@@ -20,7 +20,9 @@ use posse_core::redact::SecretRedactor;
 use posse_core::text::{nearest, visible};
 use posse_core::tool::{SESSION_TOOLS, ToolEffect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::lazy::AgentFiles;
 use posse_definitions::places::AgentPlaces;
+use posse_definitions::registry::{AgentRegistry, RegistrySnapshot};
 use posse_definitions::trust::{TrustPolicy, TrustStore};
 use posse_git::project_of;
 use posse_mcp::registry::{
@@ -48,7 +50,6 @@ use posse_tools::fetch::FetchTool;
 use posse_tools::skill::SkillCatalog;
 use posse_tools::verify::CommandVerifier;
 
-use crate::agents::{AgentFiles, trust_store};
 use crate::args::{GlobalArgs, RunOptions};
 use crate::config::{self, ApprovalDefault, ApprovalMode, Config, ConfigSources};
 use crate::models::{self, process_env};
@@ -66,6 +67,11 @@ pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 /// Opens the record of allowed project tools, by content.
 fn allowed_tools(state: &Path) -> TrustStore {
     TrustStore::at(state.join("allowed-tools.json"))
+}
+
+/// Opens the record of trusted agent files.
+pub fn trust_store(state: &Path) -> TrustStore {
+    TrustStore::at(state.join("trust.json"))
 }
 
 /// All tools found here, and the problems of those that cannot be used.
@@ -220,7 +226,7 @@ impl Setup {
     /// Builds the orchestrator, which `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &RunOptions) -> Result<Agent> {
         let model = self.config.models().default_model(how.common.model.as_deref(), &process_env)?;
-        self.orchestrator_with(how, model)
+        Ok(self.orchestrator_with(how, model))
     }
 
     /// Returns the default model, if one is configured.
@@ -229,16 +235,16 @@ impl Setup {
     }
 
     /// Builds the orchestrator with this model.
-    pub fn orchestrator_with(&self, how: &RunOptions, model: String) -> Result<Agent> {
+    pub fn orchestrator_with(&self, how: &RunOptions, model: String) -> Agent {
         let model = anchored(model, &self.workspace);
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
-        Ok(Agent {
+        Agent {
             description: "Works on the task and delegates".to_owned(),
             fallback_models: self.config.fallback_models.clone(),
             settings: self.settings(how),
             limits: self.limits(how, &model),
             ..Agent::new(name("orchestrator"), model, prompt)
-        })
+        }
     }
 
     fn settings(&self, how: &RunOptions) -> ModelSettings {
@@ -287,6 +293,11 @@ impl Setup {
     pub fn agents(&self, how: &RunOptions) -> Arc<AgentFiles> {
         let open = || Arc::new(AgentFiles::new(self.places(), self.trust(how.common.trust)));
         self.agents.get_or_init(open).clone()
+    }
+
+    /// Reads all agent files, trusted or not.
+    pub fn snapshot(&self) -> Arc<RegistrySnapshot> {
+        AgentRegistry::load(self.places(), posse_definitions::read, self.trust(false)).snapshot()
     }
 
     /// Returns the policy of a session with this grant and these caps.

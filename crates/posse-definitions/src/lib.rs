@@ -10,6 +10,8 @@ pub mod export;
 mod fields;
 mod formats;
 mod frontmatter;
+pub mod inspect;
+pub mod lazy;
 mod matter;
 mod model_names;
 mod names;

@@ -5,23 +5,21 @@ pub(super) mod view;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use posse_core::definition::Format;
+use posse_core::definition::{Format, RemarkSeverity};
 use posse_core::id::AgentName;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::inspect::{AgentStanding, definition};
 use posse_definitions::registry::RegistrySnapshot;
 use posse_messages::say;
 use serde_json::json;
 
-use crate::agents::load;
 use crate::args::{AgentsCommand, GlobalArgs};
 use crate::commands::init::write_new;
-use crate::render::{CountedNoun, many};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
-use view::AgentInspector;
+use view::{AgentView, inspector};
 
 pub fn run(global: &GlobalArgs, command: AgentsCommand) -> Result<ExitCode> {
     match command {
@@ -37,23 +35,21 @@ pub fn run(global: &GlobalArgs, command: AgentsCommand) -> Result<ExitCode> {
     }
 }
 
-fn snapshot(setup: &Setup) -> Arc<RegistrySnapshot> {
-    load(setup.places(), setup.trust(false)).snapshot()
-}
-
 fn list(global: &GlobalArgs, allow: &[String]) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (AgentInspector::open(&setup, allow)?, snapshot(&setup));
-    let seen: Vec<view::AgentView> = snapshot.entries().iter().map(|entry| eyes.see(entry)).collect();
+    let (eyes, snapshot) = (inspector(&setup, allow)?, setup.snapshot());
+    let see = |entry| AgentView::new(&setup, eyes.report(entry));
+    let seen: Vec<AgentView<'_>> = snapshot.entries().iter().map(see).collect();
     if global.json {
         seen.iter().for_each(|seen| terminal::out(&seen.json().to_string()));
         return Ok(ExitCode::SUCCESS);
     }
-    let width = seen.iter().map(|seen| seen.name.chars().count()).max().unwrap_or(0).clamp(8, 32);
+    let width =
+        snapshot.entries().iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0).clamp(8, 32);
     for seen in &seen {
         terminal::out(&visible(&seen.line(width)));
     }
-    let untrusted = seen.iter().filter(|seen| seen.state == "not trusted").count();
+    let untrusted = seen.iter().filter(|seen| seen.report.state == AgentStanding::NotTrusted).count();
     if untrusted > 0 {
         terminal::note(&say!("agents-not-trusted", untrusted));
     }
@@ -63,12 +59,13 @@ fn list(global: &GlobalArgs, allow: &[String]) -> Result<ExitCode> {
 
 fn show(global: &GlobalArgs, name: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (AgentInspector::open(&setup, &[])?, snapshot(&setup));
+    let (eyes, snapshot) = (inspector(&setup, &[])?, setup.snapshot());
     let Some(entry) = snapshot.entry(name) else {
         return snapshot.find(name).map(|_| ExitCode::SUCCESS);
     };
-    let seen = eyes.see(entry);
-    let prompt = view::definition(entry).map(|definition| definition.system_prompt()).unwrap_or_default();
+    let seen = AgentView::new(&setup, eyes.report(entry));
+    let prompt =
+        seen.report.definition.as_ref().map(|definition| definition.system_prompt()).unwrap_or_default();
     if global.json {
         let mut value = seen.json();
         value["system_prompt"] = prompt.into();
@@ -86,8 +83,9 @@ fn show(global: &GlobalArgs, name: &str) -> Result<ExitCode> {
 
 fn check(global: &GlobalArgs, which: &[String], allow: &[String]) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (AgentInspector::open(&setup, allow)?, snapshot(&setup));
-    let reports = check::reports(&eyes, &snapshot, which)?;
+    let snapshot = setup.snapshot();
+    let reports = check::reports(&setup, allow, &snapshot, which)?;
+    let errors = check::count(&reports, RemarkSeverity::Error);
     for report in &reports {
         if global.json {
             terminal::out(&report.json().to_string());
@@ -97,16 +95,11 @@ fn check(global: &GlobalArgs, which: &[String], allow: &[String]) -> Result<Exit
     }
     if !global.json {
         say_remarks(&snapshot);
-        let (errors, warnings) = check::count(&reports);
-        terminal::note(&format!(
-            "{} · {} · {}",
-            many(reports.len() as u64, CountedNoun::File),
-            many(errors as u64, CountedNoun::Error),
-            many(warnings as u64, CountedNoun::Warning)
-        ));
+        let warnings = check::count(&reports, RemarkSeverity::Warning);
+        let (errors, warnings) = (say!("many-errors", n = errors), say!("many-warnings", n = warnings));
+        terminal::note(&format!("{} · {errors} · {warnings}", say!("many-files", n = reports.len())));
     }
-    let failed = check::count(&reports).0 > 0;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if errors > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn say_remarks(snapshot: &RegistrySnapshot) {
@@ -135,7 +128,7 @@ fn new(global: &GlobalArgs, name: &str, user: bool) -> Result<ExitCode> {
         };
         Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e).hint(hint)
     })?;
-    let around = around(&snapshot(&Setup::load(global)?), name.as_str(), &path);
+    let around = around(&Setup::load(global)?.snapshot(), name.as_str(), &path);
     if global.json {
         let value = json!({ "path": path.display().to_string(), "shadows": around.shadows, "hidden_by": around.hidden_by });
         terminal::out(&value.to_string());
@@ -185,9 +178,9 @@ fn export(global: &GlobalArgs, name: &str, to: &str, out: Option<&Path>, force: 
             .hint(say!("there-are", names = known.join(", "))));
     };
     let setup = Setup::load(global)?;
-    let snapshot = snapshot(&setup);
+    let snapshot = setup.snapshot();
     // Exporting a file needs no trust in it.
-    let definition = match snapshot.entry(name).and_then(view::definition) {
+    let definition = match snapshot.entry(name).and_then(definition) {
         Some(definition) => definition,
         None => snapshot.find(name)?,
     };

@@ -22,7 +22,7 @@ use super::sessions;
 use super::tasks::age;
 use crate::args::{ContextArgs, ContextCommand, GlobalArgs};
 use crate::columns::PaddedCell;
-use crate::render::{CountedNoun, many, tokens};
+use crate::render::tokens;
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -128,7 +128,7 @@ impl ContextTarget {
             terminal::out(&format!(
                 "{:<24} {:>8} {:>14}  {:>5}  {}",
                 snapshot.label,
-                PaddedCell(many(snapshot.keys, CountedNoun::Key)),
+                PaddedCell(say!("many-keys", n = snapshot.keys)),
                 PaddedCell(tokens(snapshot.tokens)),
                 PaddedCell(age(snapshot.taken_at_ms)),
                 snapshot.taken_by
@@ -196,7 +196,7 @@ impl ContextTarget {
 
     fn used(&self, heads: &[ValueHead]) -> String {
         let tokens: u64 = heads.iter().map(|head| head.tokens).sum();
-        let keys = many(heads.len() as u64, CountedNoun::Key);
+        let keys = say!("many-keys", n = heads.len());
         let size = say!("tokens-of", tokens, most = TOTAL_TOKENS_MAX);
         say!("context-used", session = self.session, keys, size)
     }
@@ -271,7 +271,7 @@ fn told(changed: &ChangeResult) -> String {
         }
         ChangeResult::Deleted { key, previous_version } => say!("context-deleted", key, previous_version),
         ChangeResult::SnapshotTaken(taken) => {
-            say!("snapshot-taken", label = taken.label, keys = many(taken.keys, CountedNoun::Key))
+            say!("snapshot-taken", label = taken.label, keys = say!("many-keys", n = taken.keys))
         }
         ChangeResult::Restored { written, deleted } => say!("context-restored", written, deleted),
     }

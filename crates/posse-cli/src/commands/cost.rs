@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CostArgs, CostGroup, GlobalArgs};
 use crate::columns::PaddedCell;
-use crate::render::{CountedNoun, many, price, tokens};
+use crate::render::{price, tokens};
 use crate::{setup, terminal};
 
 pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
@@ -42,13 +42,13 @@ pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
         terminal::out(&format!(
             "{:>12} {:>9} {:>10} {:>14}  {}",
             PaddedCell(price(&line.total)),
-            PaddedCell(many(line.total.tasks, CountedNoun::Task)),
-            PaddedCell(many(line.total.turns, CountedNoun::Turn)),
+            PaddedCell(say!("many-tasks", n = line.total.tasks)),
+            PaddedCell(say!("many-turns", n = line.total.turns)),
             PaddedCell(tokens(line.total.tokens())),
             visible(&name)
         ));
     }
-    let tasks = many(total.tasks, CountedNoun::Task);
+    let tasks = say!("many-tasks", n = total.tasks);
     terminal::note(&say!("tree-total", tasks, tokens = tokens(total.tokens()), price = price(&total)));
     if total.unpriced_tokens > 0 {
         terminal::note(&say!("cost-unpriced", tokens = tokens(total.unpriced_tokens)));

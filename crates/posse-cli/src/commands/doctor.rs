@@ -14,11 +14,9 @@ use posse_runtime::context::now_ms;
 use serde_json::{Value, json};
 
 use super::servers::ServerView;
-use crate::agents::load;
 use crate::args::{GlobalArgs, RunOptions};
 use crate::columns::PaddedCell;
 use crate::models::process_env;
-use crate::render::{CountedNoun, many};
 use crate::retention::{REPORT, caps};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::terminal;
@@ -229,7 +227,7 @@ fn servers(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 fn agents(setup: &Setup) -> DoctorFinding {
-    let snapshot = load(setup.places(), setup.trust(false)).snapshot();
+    let snapshot = setup.snapshot();
     let (usable, all) = (snapshot.agents().count(), snapshot.entries().len());
     let untrusted = snapshot.untrusted().count();
     let mut parts = vec![say!("doctor-agents", usable, all)];
@@ -260,7 +258,7 @@ async fn store(setup: &Setup) -> DoctorFinding {
     let examined = async {
         let store = setup.store()?;
         store.integrity().await?;
-        let tasks = many(store.count().await?, CountedNoun::Task);
+        let tasks = say!("many-tasks", n = store.count().await?);
         let size = sizes::in_words(store.size().await?.file_bytes);
         Ok(say!("doctor-store", path = store.path().display(), tasks, size))
     };
@@ -283,7 +281,7 @@ fn retention(setup: &Setup) -> DoctorFinding {
     let report: Value = serde_json::from_slice(&report).unwrap_or_default();
     if let (Some(at_ms), Some(tasks)) = (report["at_ms"].as_u64(), report["tasks"].as_u64()) {
         let seconds = now_ms().saturating_sub(at_ms) / 1000;
-        let (age, tasks) = (spans::in_words(seconds), many(tasks, CountedNoun::Task));
+        let (age, tasks) = (spans::in_words(seconds), say!("many-tasks", n = tasks));
         parts.push(say!("doctor-retention-last", age, tasks));
     }
     DoctorFinding::new("retention", CheckMark::Info, parts.join(" · "))

@@ -26,7 +26,7 @@ use tokio::signal::unix::{Signal, SignalKind};
 use super::refusals::OperatorGrant;
 use crate::desk::ApprovalPrompt;
 use crate::envelope::envelope;
-use crate::render::{self, CountedNoun, LiveTree, file, many, tokens, with_subagents};
+use crate::render::{self, LiveTree, file, tokens, with_subagents};
 use crate::terminal::OutputDelivery;
 use crate::{signals, terminal};
 
@@ -344,8 +344,8 @@ impl RunSession {
         format!(
             "{id} · {} · {} · {} · {}{cost}{}",
             outcome.status().wire(),
-            many(outcome.turns, CountedNoun::Turn),
-            many(outcome.tool_calls, CountedNoun::Tool),
+            say!("many-turns", n = outcome.turns),
+            say!("many-tools", n = outcome.tool_calls),
             tokens(outcome.usage.total()),
             with_subagents(tree)
         )
@@ -360,7 +360,7 @@ fn tell_edits(id: &TaskId, edits: &[EditedFile]) {
     if edits.is_empty() {
         return;
     }
-    terminal::note(&say!("files-changed", files = many(edits.len() as u64, CountedNoun::File), task = id));
+    terminal::note(&say!("files-changed", files = say!("many-files", n = edits.len()), task = id));
     for EditedFile { change, gap, .. } in edits.iter().take(EDITS_SHOWN) {
         let gap = gap.map(|gap| format!(" · {}", gap.text())).unwrap_or_default();
         terminal::note(&format!("  {}{gap}", file(change, terminal::colours())));

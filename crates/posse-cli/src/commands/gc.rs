@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 
 use super::tasks::{age, find};
 use crate::args::{GcArgs, GlobalArgs};
-use crate::render::{CountedNoun, many};
 use crate::retention::{REPORT, caps, millis};
 use crate::setup::Setup;
 use crate::terminal;
@@ -103,7 +102,7 @@ fn show(event: &SweepEvent, mode: SweepMode, json: bool) {
             terminal::out(&line.to_string());
         }
         SweepEvent::Deleted { root, tasks, bytes, updated_ms } if dry_run => {
-            let (count, size) = (many(*tasks, CountedNoun::Task), sizes::in_words(*bytes));
+            let (count, size) = (say!("many-tasks", n = *tasks), sizes::in_words(*bytes));
             terminal::out(&format!("{root:<14} {count:>10} {size:>10} {:>6}", age(*updated_ms)));
         }
         SweepEvent::Kept { root, reason } if json => {
@@ -163,7 +162,7 @@ fn report(sweep: &RetentionSweep<'_>, mode: SweepMode, file_bytes: u64, returned
 
 fn summary(deleted: DeletedTrees, mode: SweepMode, file_bytes: u64) -> String {
     let DeletedTrees { trees, tasks, bytes } = deleted;
-    let (trees, tasks) = (many(trees, CountedNoun::Tree), many(tasks, CountedNoun::Task));
+    let (trees, tasks) = (say!("many-trees", n = trees), say!("many-tasks", n = tasks));
     let (size, now) = (sizes::in_words(bytes), sizes::in_words(file_bytes));
     match mode {
         SweepMode::DryRun => say!("gc-would-delete", trees, tasks, size, now),

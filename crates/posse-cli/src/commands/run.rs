@@ -173,7 +173,7 @@ pub fn lead(setup: &Setup, how: &RunOptions, found: &ToolInventory) -> Result<Le
     let definition = as_told(&*setup.agents(how).find(name)?, how);
     let models = setup.models(how)?;
     let base = base_model(setup, how, &definition, &*models)?;
-    let orchestrator = setup.orchestrator_with(how, base)?;
+    let orchestrator = setup.orchestrator_with(how, base);
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*models, &tools)?;

@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
 use crate::columns::{PaddedCell, cut};
-use crate::render::{CountedNoun, many};
 use crate::setup::{Setup, in_project};
 use crate::terminal;
 
@@ -74,8 +73,8 @@ async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCo
             "{:<10} {:<8} {:>8} {:>8} {:>21}  {:>5}  {}",
             row.id,
             PaddedCell(state_word(&row)),
-            PaddedCell(many(row.tasks, CountedNoun::Task)),
-            PaddedCell(many(row.keys, CountedNoun::Key)),
+            PaddedCell(say!("many-tasks", n = row.tasks)),
+            PaddedCell(say!("many-keys", n = row.keys)),
             PaddedCell(say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX)),
             PaddedCell(age(row.created_ms)),
             cut(&visible(title), 60)

@@ -40,7 +40,7 @@ use super::review;
 use super::run::{self, SessionPlan};
 use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags};
 use crate::columns::{PaddedCell, cut};
-use crate::render::{CountedNoun, changes, many, price, tokens, with_subagents};
+use crate::render::{changes, price, tokens, with_subagents};
 use crate::setup::{self, Setup, in_project};
 use crate::{retention, terminal};
 
@@ -135,7 +135,7 @@ pub async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Re
     let (own, turns) = (row.total(), say!("turns-shown", n = row.turns));
     let (used, cost) = (tokens(own.tokens()), price(&own));
     let (id, agent, status) = (&row.id, &row.agent, status(&row));
-    let tools = tool_calls.map(|calls| format!(" · {}", many(calls, CountedNoun::Tool))).unwrap_or_default();
+    let tools = tool_calls.map(|calls| format!(" · {}", say!("many-tools", n = calls))).unwrap_or_default();
     let below = with_subagents(&tree);
     terminal::out(&format!(
         "{id} · {agent} · {status} · {turns}{tools} · {used} · {cost}{below} · sandbox {tier}"

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use posse_core::definition::{DefinitionScope, RemarkSeverity};
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::inspect::{AgentInspector, AgentStanding};
 use posse_definitions::registry::{
     AgentCandidate, AgentState, RegistryEntry, RegistrySnapshot, TrustStanding,
 };
@@ -14,11 +15,9 @@ use posse_messages::say;
 use posse_sandbox::supervisor::TASK_MARK;
 use serde_json::{Value, json};
 
-use super::agents::view::{AgentInspector, AgentView};
-use crate::agents::{load, trust_store};
+use super::agents::view::{AgentView, inspector, tool_list};
 use crate::args::{GlobalArgs, TrustArgs};
-use crate::render::{CountedNoun, many};
-use crate::setup::Setup;
+use crate::setup::{Setup, trust_store};
 use crate::terminal;
 
 pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
@@ -43,11 +42,11 @@ pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
         show(global, &text, &value);
         return Ok(ExitCode::SUCCESS);
     }
-    let snapshot = load(places, setup.trust(false)).snapshot();
+    let snapshot = setup.snapshot();
     let files = files(&snapshot, &args.names)?;
-    let eyes = AgentInspector::open(&setup, &[])?;
+    let eyes = inspector(&setup, &[])?;
     let reports: Vec<TrustReport<'_>> =
-        files.iter().map(|(entry, file)| TrustReport::of(&eyes, entry, file)).collect();
+        files.iter().map(|(entry, file)| TrustReport::of(&setup, &eyes, entry, file)).collect();
     let agreed = reports
         .iter()
         .filter(|report| report.standing == TrustAnswer::Now || report.standing == TrustAnswer::Before);
@@ -62,7 +61,7 @@ pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
     if let Some((file, lines)) = &servers {
         tell_servers(global, file, lines);
     }
-    say_what_is_missing(&load(setup.places(), setup.trust(false)).snapshot(), &reports);
+    say_what_is_missing(&setup.snapshot(), &reports);
     if reports.is_empty() && servers.is_none() {
         terminal::note(&say!("project-without-agents"));
     }
@@ -100,7 +99,7 @@ fn tell_servers(global: &GlobalArgs, file: &ProjectFile, lines: &[String]) {
 
 fn list(global: &GlobalArgs, store: &TrustStore) -> Result<ExitCode> {
     for (root, files) in store.list()? {
-        let line = format!("{} · {}", root.display(), many(files as u64, CountedNoun::File));
+        let line = format!("{} · {}", root.display(), say!("many-files", n = files));
         let value = json!({ "project": root.display().to_string(), "files": files });
         show(global, &line, &value);
     }
@@ -171,14 +170,15 @@ struct TrustReport<'a> {
     errors: usize,
     warnings: usize,
     /// The effective agent; `None` if another file shadows it or it cannot run.
-    seen: Option<AgentView>,
+    seen: Option<AgentView<'a>>,
 }
 
 impl<'a> TrustReport<'a> {
-    fn of(eyes: &AgentInspector, entry: &RegistryEntry, file: &'a AgentCandidate) -> Self {
+    fn of(setup: &Setup, eyes: &AgentInspector, entry: &'a RegistryEntry, file: &'a AgentCandidate) -> Self {
         let of = |severity| file.remarks().filter(|remark| remark.severity == severity).count();
         let is_chosen = std::ptr::eq(file, &entry.chosen);
-        let seen = is_chosen.then(|| eyes.see(entry)).filter(|seen| seen.state != "error");
+        let seen = is_chosen.then(|| AgentView::new(setup, eyes.report(entry)));
+        let seen = seen.filter(|seen| seen.report.state != AgentStanding::Error);
         let is_broken = file.read.definition.is_none() || (is_chosen && seen.is_none());
         let errors = of(RemarkSeverity::Error).max(usize::from(is_broken));
         let standing = match file.standing {
@@ -193,29 +193,27 @@ impl<'a> TrustReport<'a> {
     fn tell(&self, global: &GlobalArgs) {
         let read = &self.file.read;
         let mut line = format!("{:<24} {} · {}", read.name, read.origin.path, self.standing.words());
-        for (count, what) in [(self.errors, CountedNoun::Error), (self.warnings, CountedNoun::Warning)] {
-            if count > 0 {
-                line.push_str(&format!(" · {}", many(count as u64, what)));
-            }
+        if self.errors > 0 {
+            line.push_str(&format!(" · {}", say!("many-errors", n = self.errors)));
         }
-        if let Some(seen) = &self.seen {
-            let tools = if seen.tools.is_empty() { say!("no-tools") } else { seen.tools.join(", ") };
-            let rules: String = seen.conditions.iter().map(|rule| format!(" · {rule}")).collect();
-            line.push_str(&format!("\n{:<24} {} · {tools}{rules}", "", seen.model));
+        if self.warnings > 0 {
+            line.push_str(&format!(" · {}", say!("many-warnings", n = self.warnings)));
         }
-        let (model, tools, rules) = match &self.seen {
-            Some(seen) => (Some(&seen.model), Some(&seen.tools), Some(&seen.conditions)),
-            None => (None, None, None),
-        };
+        let effective = self.seen.as_ref().and_then(|seen| Some((seen, seen.report.effective.as_ref()?)));
+        if let Some((AgentView { rules, .. }, effective)) = effective {
+            let rules: String = rules.iter().map(|rule| format!(" · {rule}")).collect();
+            let (model, tools) = (&effective.agent.model, tool_list(&effective.tools));
+            line.push_str(&format!("\n{:<24} {model} · {tools}{rules}", ""));
+        }
         let value = json!({
             "agent": read.name,
             "path": read.origin.path,
             "state": self.standing.wire(),
             "errors": self.errors,
             "warnings": self.warnings,
-            "model": model,
-            "tools": tools,
-            "rules": rules,
+            "model": effective.map(|(_, effective)| &effective.agent.model),
+            "tools": effective.map(|(_, effective)| &effective.tools),
+            "rules": effective.map(|(seen, _)| &seen.rules),
         });
         show(global, &line, &value);
     }

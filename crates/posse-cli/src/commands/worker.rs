@@ -27,7 +27,7 @@ use super::drive::{ProgressView, RunSession, RunView};
 use super::review;
 use super::tasks::{TakenUp, find};
 use crate::args::{GlobalArgs, RunOptions, TaskFlags, WorkerArgs};
-use crate::render::{CountedNoun, many, price, tokens, with_subagents};
+use crate::render::{price, tokens, with_subagents};
 use crate::{retention, setup, signals, terminal, wire};
 
 pub async fn run(global: &GlobalArgs, args: &WorkerArgs) -> Result<ExitCode> {
@@ -180,8 +180,8 @@ impl Worker {
             outcome.status().wire(),
             outcome.stop.wire().replace('_', " "),
             detail.unwrap_or_default(),
-            many(outcome.turns, CountedNoun::Turn),
-            many(outcome.tool_calls, CountedNoun::Tool),
+            say!("many-turns", n = outcome.turns),
+            say!("many-tools", n = outcome.tool_calls),
             tokens(outcome.usage.total()),
             price(&own),
             with_subagents(&tree)

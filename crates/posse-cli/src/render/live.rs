@@ -15,7 +15,7 @@ use posse_core::usage::{SpendingTotal, Usage};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{CountedNoun, changed, many, plain, price, tokens};
+use super::{changed, plain, price, tokens};
 use crate::columns::{PaddedCell, cut};
 use crate::terminal;
 
@@ -287,7 +287,7 @@ impl TreeScreen {
         let mut total = SpendingTotal::default();
         self.rows.values().for_each(|row| total.add(&row.total()));
         (self.rows.len() > 1).then(|| {
-            let tasks = many(total.tasks, CountedNoun::Task);
+            let tasks = say!("many-tasks", n = total.tasks);
             say!("tree-total", tasks, tokens = tokens(total.tokens()), price = price(&total))
         })
     }
@@ -327,7 +327,7 @@ impl TreeRow {
             // No request was made yet.
             None if self.turns_max == 0 => String::new(),
             None => say!("live-turn", turn = self.turn, turns_max = self.turns_max),
-            Some(_) => many(self.turn, CountedNoun::Turn),
+            Some(_) => say!("many-turns", n = self.turn),
         };
         let took = self.took.unwrap_or_else(|| self.began.elapsed()).as_secs_f64();
         let what = if self.doing.is_empty() { title } else { &self.doing };

@@ -5,7 +5,7 @@ use posse_core::text::visible;
 use posse_messages::say;
 use posse_runtime::ports::Observer;
 
-use super::{CountedNoun, changed, many, tokens};
+use super::{changed, tokens};
 use crate::terminal::note;
 
 pub struct PlainLines;
@@ -24,11 +24,11 @@ pub fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Started { agent, model, .. } => say!("plain-started", agent, model),
         Event::Resumed { finished_calls, in_doubt, .. } => {
-            say!("plain-resumed", kept = many(*finished_calls, CountedNoun::FinishedCall), in_doubt)
+            say!("plain-resumed", kept = say!("many-finished-calls", n = *finished_calls), in_doubt)
         }
         Event::Queued { .. } | Event::TurnStarted { .. } => return None,
         Event::Replied { turn, usage, calls, .. } => {
-            say!("plain-turn", turn, tokens = tokens(usage.total()), calls = many(*calls, CountedNoun::Call))
+            say!("plain-turn", turn, tokens = tokens(usage.total()), calls = say!("many-calls", n = *calls))
         }
         Event::Noted { note } => say!("plain-note", note),
         Event::ModelRetry { why, wait_ms } => {
@@ -63,8 +63,8 @@ pub fn line(event: &Event) -> Option<String> {
             "{} · {} · {} · {} · {}",
             status.wire(),
             stop.wire(),
-            many(*turns, CountedNoun::Turn),
-            many(*tool_calls, CountedNoun::Tool),
+            say!("many-turns", n = *turns),
+            say!("many-tools", n = *tool_calls),
             tokens(usage.total())
         ),
     })

@@ -1,11 +1,6 @@
 # Deutsch. Das Glossar steht in core.ftl.
 
 language-unknown = Warnung: es gibt keine Sprache `{ $unknown }`; es gibt: { $names }
-many-agents =
-    { $n ->
-        [one] { $n } Agent
-       *[other] { $n } Agenten
-    }
 many-calls =
     { $n ->
         [one] { $n } Aufruf
@@ -89,13 +84,6 @@ standing-not-ours = gehört einem anderen Benutzer, dem nicht vertraut werden ka
 field-mapped = übertragen: { $into }
 field-ignored = ignoriert: { $why }
 costs-in-list = { $tokens } in einer Liste von Agenten
-denied-by-configuration = { $tool }: durch deine Konfiguration verboten
-only-with-allow = { $tool }: nur mit --allow { $tool }
-changes-nothing = ändert nichts
-writes-only = schreibt nur { $paths }
-connects-only = verbindet sich nur mit { $network }
-reads-only = liest nur { $paths }
-asks-before-change = fragt vor jeder Änderung
 error-label = Fehler: { $problem }
 no-tools = keine Werkzeuge
 hidden-from-models = Modelle sehen ihn nicht; ein Mensch kann ihn mit --agent nennen
@@ -344,7 +332,6 @@ agent-version = { $name } (Version { $version }, { $state })
 standing-trusted = vertraut
 field-honoured = beachtet
 guard-rail = ein Muster, das einen Befehl verbietet, ist ein Geländer und keine Mauer: was ein Befehl erreicht, entscheidet die Sandbox
-project-agents-not-trusted = { $agents } dieses Projekts nicht vertraut und nicht benutzt: `posse agents check` zeigt sie, `posse trust` lässt sie laufen
 agent-next = als Nächstes: ausfüllen und mit `posse agents check { $name }` ansehen
 agent-next-trust = als Nächstes: ausfüllen, mit `posse agents check { $name }` ansehen, dann `posse trust`
 topic-version = Version

@@ -241,3 +241,16 @@ agent-not-trusted-broken-hint = die Datei hat Fehler, und `posse trust` nimmt si
 and-others = und { $more } weitere
 correct-the-file = berichtige die Datei
 agent-unusable-hint = { $advice }; `posse agents check` zeigt alles darüber
+denied-by-configuration = { $tool }: durch deine Konfiguration verboten
+only-with-allow = { $tool }: nur mit --allow { $tool }
+changes-nothing = ändert nichts
+asks-before-change = fragt vor jeder Änderung
+writes-only = schreibt nur { $paths }
+reads-only = liest nur { $paths }
+connects-only = verbindet sich nur mit { $network }
+project-agents-not-trusted = { $agents } dieses Projekts nicht vertraut und nicht benutzt: `posse agents check` zeigt sie, `posse trust` lässt sie laufen
+many-agents =
+    { $n ->
+        [one] { $n } Agent
+       *[other] { $n } Agenten
+    }

@@ -51,13 +51,6 @@ costs-in-list = { $tokens } in a list of agents
 
 ## commands/agents/view.rs
 
-denied-by-configuration = { $tool }: denied by your configuration
-only-with-allow = { $tool }: only with --allow { $tool }
-changes-nothing = changes nothing
-writes-only = writes only { $paths }
-connects-only = connects only to { $network }
-reads-only = reads only { $paths }
-asks-before-change = asks before every change
 error-label = error: { $problem }
 no-tools = no tools
 hidden-from-models = models do not see it; a person can name it with --agent
@@ -353,11 +346,6 @@ turns-shown =
         [one] { $n } turn
        *[other] { $n } turns
     }
-many-agents =
-    { $n ->
-        [one] { $n } agent
-       *[other] { $n } agents
-    }
 many-calls =
     { $n ->
         [one] { $n } call
@@ -439,7 +427,6 @@ agent-version = { $name } (version { $version }, { $state })
 standing-trusted = trusted
 field-honoured = honoured
 guard-rail = a pattern that denies a command is a guard rail, not a wall: what a command reaches is decided by the sandbox
-project-agents-not-trusted = { $agents } of this project not trusted and not used: `posse agents check` shows them, `posse trust` lets them run
 agent-next = next: fill it in, look at it with `posse agents check { $name }`
 agent-next-trust = next: fill it in, look at it with `posse agents check { $name }`, then `posse trust`
 topic-version = version

@@ -267,3 +267,22 @@ right-unknown = { $shown } is not a key of this format and takes nothing away
 field-is-reason = it is the reason why this agent cannot be used
 key-respelled = { $shown } was read as `{ $key }`
 key-respelled-hint = write it as the format does
+
+## inspect.rs
+
+denied-by-configuration = { $tool }: denied by your configuration
+only-with-allow = { $tool }: only with --allow { $tool }
+changes-nothing = changes nothing
+asks-before-change = asks before every change
+writes-only = writes only { $paths }
+reads-only = reads only { $paths }
+connects-only = connects only to { $network }
+
+## lazy.rs
+
+project-agents-not-trusted = { $agents } of this project not trusted and not used: `posse agents check` shows them, `posse trust` lets them run
+many-agents =
+    { $n ->
+        [one] { $n } agent
+       *[other] { $n } agents
+    }

@@ -1,11 +1,6 @@
 # Español. El glosario está en core.ftl.
 
 language-unknown = aviso: no hay ningún idioma `{ $unknown }`; hay: { $names }
-many-agents =
-    { $n ->
-        [one] { $n } agente
-       *[other] { $n } agentes
-    }
 many-calls =
     { $n ->
         [one] { $n } llamada
@@ -89,13 +84,6 @@ standing-not-ours = pertenece a otro usuario y no se puede confiar en él
 field-mapped = convertido: { $into }
 field-ignored = ignorado: { $why }
 costs-in-list = { $tokens } en una lista de agentes
-denied-by-configuration = { $tool }: denegada por tu configuración
-only-with-allow = { $tool }: solo con --allow { $tool }
-changes-nothing = no cambia nada
-writes-only = solo escribe en { $paths }
-connects-only = solo se conecta a { $network }
-reads-only = solo lee { $paths }
-asks-before-change = pregunta antes de cada cambio
 error-label = error: { $problem }
 no-tools = sin herramientas
 hidden-from-models = los modelos no lo ven; una persona puede nombrarlo con --agent
@@ -344,7 +332,6 @@ agent-version = { $name } (versión { $version }, { $state })
 standing-trusted = de confianza
 field-honoured = respetado
 guard-rail = un patrón que deniega un comando es una barandilla, no un muro: lo que alcanza un comando lo decide el sandbox
-project-agents-not-trusted = { $agents } de este proyecto sin confianza y sin usar: `posse agents check` los muestra, `posse trust` permite que se ejecuten
 agent-next = a continuación: rellénalo y míralo con `posse agents check { $name }`
 agent-next-trust = a continuación: rellénalo, míralo con `posse agents check { $name }` y luego `posse trust`
 topic-version = versión

@@ -241,3 +241,16 @@ agent-not-trusted-broken-hint = el archivo tiene errores y `posse trust` solo lo
 and-others = y { $more } más
 correct-the-file = corrige el archivo
 agent-unusable-hint = { $advice }; `posse agents check` lo muestra todo sobre él
+denied-by-configuration = { $tool }: denegada por tu configuración
+only-with-allow = { $tool }: solo con --allow { $tool }
+changes-nothing = no cambia nada
+asks-before-change = pregunta antes de cada cambio
+writes-only = solo escribe en { $paths }
+reads-only = solo lee { $paths }
+connects-only = solo se conecta a { $network }
+project-agents-not-trusted = { $agents } de este proyecto sin confianza y sin usar: `posse agents check` los muestra, `posse trust` permite que se ejecuten
+many-agents =
+    { $n ->
+        [one] { $n } agente
+       *[other] { $n } agentes
+    }

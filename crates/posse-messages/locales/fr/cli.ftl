@@ -1,11 +1,6 @@
 # Français. Le glossaire est dans core.ftl.
 
 language-unknown = avertissement : il n'y a pas de langue `{ $unknown }` ; il y a : { $names }
-many-agents =
-    { $n ->
-        [one] { $n } agent
-       *[other] { $n } agents
-    }
 many-calls =
     { $n ->
         [one] { $n } appel
@@ -89,13 +84,6 @@ standing-not-ours = appartient à un autre utilisateur et ne peut recevoir la co
 field-mapped = converti : { $into }
 field-ignored = ignoré : { $why }
 costs-in-list = { $tokens } dans une liste d'agents
-denied-by-configuration = { $tool } : refusé par votre configuration
-only-with-allow = { $tool } : seulement avec --allow { $tool }
-changes-nothing = ne change rien
-writes-only = n'écrit que { $paths }
-connects-only = ne se connecte qu'à { $network }
-reads-only = ne lit que { $paths }
-asks-before-change = demande avant chaque modification
 error-label = erreur : { $problem }
 no-tools = aucun outil
 hidden-from-models = les modèles ne le voient pas ; une personne peut le nommer avec --agent
@@ -344,7 +332,6 @@ agent-version = { $name } (version { $version }, { $state })
 standing-trusted = de confiance
 field-honoured = respecté
 guard-rail = un motif qui refuse une commande est un garde-fou, pas un mur : c'est le bac à sable qui décide de ce qu'une commande atteint
-project-agents-not-trusted = { $agents } de ce projet sans confiance et inutilisés : `posse agents check` les montre, `posse trust` les laisse s'exécuter
 agent-next = ensuite : remplissez-le et regardez-le avec `posse agents check { $name }`
 agent-next-trust = ensuite : remplissez-le, regardez-le avec `posse agents check { $name }`, puis `posse trust`
 topic-version = version

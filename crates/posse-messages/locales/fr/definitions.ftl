@@ -241,3 +241,16 @@ agent-not-trusted-broken-hint = le fichier a des erreurs et `posse trust` ne l'a
 and-others = et { $more } autres
 correct-the-file = corrigez le fichier
 agent-unusable-hint = { $advice } ; `posse agents check` montre tout à son sujet
+denied-by-configuration = { $tool } : refusé par votre configuration
+only-with-allow = { $tool } : seulement avec --allow { $tool }
+changes-nothing = ne change rien
+asks-before-change = demande avant chaque modification
+writes-only = n'écrit que { $paths }
+reads-only = ne lit que { $paths }
+connects-only = ne se connecte qu'à { $network }
+project-agents-not-trusted = { $agents } de ce projet sans confiance et inutilisés : `posse agents check` les montre, `posse trust` les laisse s'exécuter
+many-agents =
+    { $n ->
+        [one] { $n } agent
+       *[other] { $n } agents
+    }

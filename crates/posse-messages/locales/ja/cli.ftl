@@ -1,7 +1,6 @@
 # 日本語。用語集は core.ftl にある。
 
 language-unknown = 警告: 言語 `{ $unknown }` はありません。使えるもの: { $names }
-many-agents = エージェント { $n } 個
 many-calls = 呼び出し { $n } 件
 many-errors = エラー { $n } 件
 many-files = ファイル { $n } 個
@@ -45,13 +44,6 @@ standing-not-ours = 別のユーザーのもので、信頼できません
 field-mapped = 変換: { $into }
 field-ignored = 無視: { $why }
 costs-in-list = エージェントの一覧で { $tokens }
-denied-by-configuration = { $tool }: 設定で禁止されています
-only-with-allow = { $tool }: --allow { $tool } を付けたときだけ
-changes-nothing = 何も変更しない
-writes-only = 書き込みは { $paths } のみ
-connects-only = 接続は { $network } のみ
-reads-only = 読み取りは { $paths } のみ
-asks-before-change = 変更のたびに尋ねる
 error-label = エラー: { $problem }
 no-tools = ツールなし
 hidden-from-models = モデルには見えません。人は --agent で指定できます
@@ -281,7 +273,6 @@ agent-version = { $name }（バージョン { $version }、{ $state }）
 standing-trusted = 信頼済み
 field-honoured = 適用
 guard-rail = コマンドを禁止するパターンはガードレールであり、壁ではありません。コマンドが届く範囲はサンドボックスが決めます
-project-agents-not-trusted = このプロジェクトの{ $agents }が未信頼のため使われていません。`posse agents check` で確認し、`posse trust` で実行を許可できます
 agent-next = 次に: 内容を書き、`posse agents check { $name }` で確認してください
 agent-next-trust = 次に: 内容を書き、`posse agents check { $name }` で確認し、`posse trust` を実行してください
 topic-version = バージョン

@@ -1,7 +1,6 @@
 # 简体中文。术语表见 core.ftl。
 
 language-unknown = 警告：没有语言 `{ $unknown }`；可用的有：{ $names }
-many-agents = { $n } 个智能体
 many-calls = { $n } 次调用
 many-errors = { $n } 个错误
 many-files = { $n } 个文件
@@ -45,13 +44,6 @@ standing-not-ours = 属于其他用户，无法信任
 field-mapped = 已转换：{ $into }
 field-ignored = 已忽略：{ $why }
 costs-in-list = 在智能体列表中占 { $tokens }
-denied-by-configuration = { $tool }：被你的配置禁止
-only-with-allow = { $tool }：仅在 --allow { $tool } 时可用
-changes-nothing = 不做任何更改
-writes-only = 只写入 { $paths }
-connects-only = 只连接 { $network }
-reads-only = 只读取 { $paths }
-asks-before-change = 每次更改前询问
 error-label = 错误：{ $problem }
 no-tools = 没有工具
 hidden-from-models = 模型看不到它；人可以用 --agent 指定它
@@ -281,7 +273,6 @@ agent-version = { $name }（版本 { $version }，{ $state }）
 standing-trusted = 受信任
 field-honoured = 已采用
 guard-rail = 禁止命令的模式是护栏而不是高墙：命令能触及什么由沙箱决定
-project-agents-not-trusted = 此项目有 { $agents }未受信任且未使用：`posse agents check` 可查看，`posse trust` 可允许其运行
 agent-next = 接下来：填写内容，用 `posse agents check { $name }` 查看
 agent-next-trust = 接下来：填写内容，用 `posse agents check { $name }` 查看，然后 `posse trust`
 topic-version = 版本

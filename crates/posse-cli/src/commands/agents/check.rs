@@ -3,148 +3,92 @@
 use std::fmt::Write;
 
 use posse_core::definition::{Definition, FieldFate, Remark, RemarkSeverity};
-use posse_core::grant::RuleVerdict;
 use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
-use posse_definitions::registry::{
-    AgentCandidate, AgentState, RegistryEntry, RegistrySnapshot, TrustStanding,
-};
+use posse_definitions::inspect::{EffectiveAgent, FileReport, conditions};
+use posse_definitions::registry::{RegistrySnapshot, TrustStanding};
+use posse_mcp::registry::{NamedServer, ServerFilter, is_about_servers};
 use posse_messages::{LocalizedText, say};
 use serde_json::{Value, json};
 
-use super::view::{AgentInspector, conditions, severity, severity_word};
-use crate::render::{CountedNoun, many};
+use super::view::{inspector, place};
+use crate::commands::servers::ServerView;
+use crate::setup::Setup;
 
-pub struct CheckReport<'a> {
-    candidate: &'a AgentCandidate,
+pub struct CheckView<'a> {
+    report: FileReport<'a>,
     place: String,
-    /// Path of the file that shadows this one.
-    hidden_by: Option<&'a str>,
-    shadows: Vec<&'a str>,
-    remarks: Vec<Remark>,
-    /// Effective model; empty if the agent cannot run.
-    model: String,
-    tools: Vec<String>,
-    /// Tools that it asks for and a run would not grant.
-    withheld: Vec<String>,
     /// Conditions on its calls, in words.
     rules: Vec<String>,
-    /// True if a pattern denies some commands.
-    has_guard_rail: bool,
     /// MCP servers that it names, each described in a line.
     servers: Vec<String>,
 }
 
 /// Builds one report per file, sorted by agent name; shadowed files follow the file that shadows them.
 pub fn reports<'a>(
-    eyes: &AgentInspector,
+    setup: &Setup,
+    allow: &[String],
     snapshot: &'a RegistrySnapshot,
     which: &[String],
-) -> Result<Vec<CheckReport<'a>>> {
-    let mut reports = Vec::new();
-    for entry in snapshot.entries() {
-        let path = entry.chosen.read.origin.path.as_str();
-        reports.push(CheckReport::of(eyes, &entry.chosen, Some(entry), None));
-        for other in &entry.shadowed {
-            reports.push(CheckReport::of(eyes, other, None, Some(path)));
-        }
-    }
-    let names = |report: &CheckReport<'_>, wanted: &str| {
-        let read = &report.candidate.read;
-        let wanted_path = wanted.strip_prefix("./").unwrap_or(wanted);
-        read.name == wanted
-            || read.origin.path == wanted
-            || read.origin.path.ends_with(&format!("/{wanted_path}"))
-    };
-    if let Some(unknown) = which.iter().find(|wanted| !reports.iter().any(|report| names(report, wanted))) {
+) -> Result<Vec<CheckView<'a>>> {
+    let eyes = inspector(setup, allow)?;
+    let mut reports: Vec<FileReport<'a>> =
+        snapshot.entries().iter().flat_map(|entry| eyes.check(entry)).collect();
+    if let Some(unknown) = which.iter().find(|wanted| !reports.iter().any(|report| report.is_called(wanted)))
+    {
         let text = say!("agent-or-file-unknown", unknown);
         return Err(Error::new(ErrorCode::AgentNotFound, text).hint(say!("agents-list-hint")));
     }
-    reports.retain(|report| which.is_empty() || which.iter().any(|wanted| names(report, wanted)));
-    Ok(reports)
+    reports.retain(|report| which.is_empty() || which.iter().any(|wanted| report.is_called(wanted)));
+    Ok(reports.into_iter().map(|report| CheckView::new(setup, report)).collect())
 }
 
-/// Counts errors and warnings.
-pub fn count(reports: &[CheckReport<'_>]) -> (usize, usize) {
-    let of = |severity: RemarkSeverity| {
-        reports.iter().flat_map(|report| &report.remarks).filter(|remark| remark.severity == severity).count()
+/// Counts remarks of a severity.
+pub fn count(reports: &[CheckView<'_>], severity: RemarkSeverity) -> usize {
+    let remarks = reports.iter().flat_map(|view| &view.report.remarks);
+    remarks.filter(|remark| remark.severity == severity).count()
+}
+
+/// Describes the MCP servers that a server list or tool list names: state and sandbox, one line each.
+fn servers(setup: &Setup, definition: &Definition) -> Vec<String> {
+    let of_tools = definition.rights.tools.iter().flatten().map(|pattern| pattern.name().to_owned());
+    let tools: Vec<String> = of_tools.filter(|name| is_about_servers(name)).collect();
+    let is_named = |named: &&NamedServer| {
+        let name = named.server.config().name.as_str();
+        definition.mcp_servers.contains_key(name) || tools.iter().any(|entry| named.is_meant(entry))
     };
-    (of(RemarkSeverity::Error), of(RemarkSeverity::Warning))
+    setup.servers(ServerFilter::All).all().iter().filter(is_named).map(NamedServer::line).collect()
 }
 
-fn denies_commands(definition: &Definition) -> bool {
-    let rights = &definition.rights;
-    let denied =
-        rights.rules.iter().filter(|rule| rule.verdict == RuleVerdict::Deny).map(|rule| &rule.pattern);
-    rights.deny.iter().chain(denied).any(|pattern| pattern.names("bash") && pattern.argument().is_some())
-}
-
-impl<'a> CheckReport<'a> {
-    fn of(
-        eyes: &AgentInspector,
-        candidate: &'a AgentCandidate,
-        entry: Option<&'a RegistryEntry>,
-        hidden_by: Option<&'a str>,
-    ) -> Self {
-        let mut remarks: Vec<Remark> = candidate.remarks().cloned().collect();
-        if let Some(AgentState::Invalid(errors)) = entry.map(|entry| entry.state.once_trusted()) {
-            remarks
-                .extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
-        }
-        let flat = entry.and_then(super::view::definition);
-        let definition = flat.as_deref().or(candidate.read.definition.as_ref());
-        let mut problems = Vec::new();
-        let agent = definition.and_then(|definition| eyes.fit(definition, &mut problems));
-        problems.extend(agent.as_ref().and_then(|agent| eyes.exposure(agent)));
-        let severity = if definition.is_some() && agent.is_none() {
-            RemarkSeverity::Error
-        } else {
-            RemarkSeverity::Warning
-        };
-        remarks.extend(problems.into_iter().map(|text| Remark {
-            severity,
-            text: text.into(),
-            line: None,
-            hint: None,
-        }));
-        Self {
-            candidate,
-            place: eyes.place(&candidate.read.origin.path),
-            hidden_by,
-            shadows: entry
-                .iter()
-                .flat_map(|entry| &entry.shadowed)
-                .map(|c| c.read.origin.path.as_str())
-                .collect(),
-            remarks,
-            withheld: agent.as_ref().map(|agent| eyes.withheld(agent)).unwrap_or_default(),
-            rules: definition.map(conditions).unwrap_or_default(),
-            has_guard_rail: definition.is_some_and(denies_commands),
-            servers: definition.map(|definition| eyes.servers(definition)).unwrap_or_default(),
-            model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
-            tools: agent.as_ref().map(|agent| eyes.effective_tools(agent)).unwrap_or_default(),
-        }
+impl<'a> CheckView<'a> {
+    fn new(setup: &Setup, report: FileReport<'a>) -> Self {
+        let definition = report.definition.as_deref();
+        let rules = definition.map(conditions).unwrap_or_default();
+        let servers = definition.map(|definition| servers(setup, definition)).unwrap_or_default();
+        Self { place: place(setup, &report.candidate.read.origin.path), rules, servers, report }
     }
 
     fn standing(&self) -> String {
-        match self.candidate.standing {
+        match self.report.candidate.standing {
             TrustStanding::Trusted => say!("standing-trusted"),
-            TrustStanding::NotTrusted if self.has_errors() => say!("standing-broken"),
+            TrustStanding::NotTrusted if self.report.has_errors() => say!("standing-broken"),
             TrustStanding::NotTrusted => say!("standing-not-trusted"),
             TrustStanding::NotOurs => say!("standing-not-ours"),
         }
     }
 
-    fn has_errors(&self) -> bool {
-        self.remarks.iter().any(|remark| remark.severity == RemarkSeverity::Error)
+    fn description_tokens(&self) -> u64 {
+        let own = self.report.candidate.read.definition.as_ref();
+        own.map_or(0, |definition| estimate_tokens(&definition.description))
     }
 
-    fn description_tokens(&self) -> u64 {
-        self.candidate.read.definition.as_ref().map_or(0, |d| estimate_tokens(&d.description))
+    fn shadows(&self) -> impl Iterator<Item = &str> {
+        self.report.shadows.iter().map(|other| other.read.origin.path.as_str())
     }
 
     pub fn text(&self) -> String {
-        let read = &self.candidate.read;
+        let FileReport { candidate, hidden_by, remarks, effective, .. } = &self.report;
+        let read = &candidate.read;
         let mut text = format!(
             "{}\n  {:<12} {} ({})",
             self.place,
@@ -156,10 +100,10 @@ impl<'a> CheckReport<'a> {
             let _ = write!(text, "\n  {name:<12} {value}");
         };
         row(&say!("row-standing"), &self.standing());
-        if let Some(path) = self.hidden_by {
+        if let Some(path) = hidden_by {
             row(&say!("row-hidden-by"), path);
         }
-        self.shadows.iter().for_each(|path| row(&say!("row-shadows"), path));
+        self.shadows().for_each(|path| row(&say!("row-shadows"), path));
         for field in &read.fields {
             match &field.fate {
                 FieldFate::Honoured => row(&field.key, &say!("field-honoured")),
@@ -167,32 +111,35 @@ impl<'a> CheckReport<'a> {
                 FieldFate::Ignored(why) => row(&field.key, &say!("field-ignored", why)),
             }
         }
-        if !self.model.is_empty() {
-            row(&format!("→ {}", say!("row-model")), &self.model);
-            row(
-                &format!("→ {}", say!("row-tools")),
-                &if self.tools.is_empty() { say!("none") } else { self.tools.join(", ") },
-            );
-            self.servers.iter().for_each(|line| row(&format!("→ {}", say!("row-server")), line));
-            self.withheld.iter().for_each(|told| row(&format!("→ {}", say!("row-not-given")), told));
-            self.rules.iter().for_each(|rule| row(&format!("→ {}", say!("row-rule")), rule));
-            if self.has_guard_rail {
-                row(&format!("→ {}", say!("row-rule")), &say!("guard-rail"));
+        if let Some(EffectiveAgent { agent, tools, withheld, .. }) = effective {
+            let mut row = |name: String, value: &str| row(&format!("→ {name}"), value);
+            row(say!("row-model"), &agent.model);
+            row(say!("row-tools"), &if tools.is_empty() { say!("none") } else { tools.join(", ") });
+            self.servers.iter().for_each(|line| row(say!("row-server"), line));
+            withheld.iter().for_each(|told| row(say!("row-not-given"), told));
+            self.rules.iter().for_each(|rule| row(say!("row-rule"), rule));
+            if self.report.denies_commands() {
+                row(say!("row-rule"), &say!("guard-rail"));
             }
-            let tokens = many(self.description_tokens(), CountedNoun::Token);
-            row(&format!("→ {}", say!("row-costs")), &say!("costs-in-list", tokens));
+            let tokens = say!("many-tokens", n = self.description_tokens());
+            row(say!("row-costs"), &say!("costs-in-list", tokens));
         }
-        for remark in &self.remarks {
+        for remark in remarks {
             let line = remark.line.map(|line| format!("{}: ", say!("line-number", line))).unwrap_or_default();
             let hint = remark.hint.as_ref().map(|hint| format!(" · {hint}")).unwrap_or_default();
-            row(&severity_word(remark), &format!("{line}{}{hint}", remark.text));
+            let severity = match remark.severity {
+                RemarkSeverity::Error => say!("state-error"),
+                RemarkSeverity::Warning => say!("state-warning"),
+            };
+            row(&severity, &format!("{line}{}{hint}", remark.text));
         }
         text.push('\n');
         text
     }
 
     pub fn json(&self) -> Value {
-        let read = &self.candidate.read;
+        let FileReport { candidate, hidden_by, remarks, effective, .. } = &self.report;
+        let read = &candidate.read;
         let fields: Vec<Value> = read
             .fields
             .iter()
@@ -205,25 +152,30 @@ impl<'a> CheckReport<'a> {
                 json!({ "key": field.key, "fate": fate, "detail": detail.map(LocalizedText::as_str) })
             })
             .collect();
-        let remarks: Vec<Value> = self.remarks.iter().map(|remark| {
+        let remark = |remark: &Remark| {
+            let severity = match remark.severity {
+                RemarkSeverity::Error => "error",
+                RemarkSeverity::Warning => "warning",
+            };
             let hint = remark.hint.as_ref().map(LocalizedText::as_str);
-            json!({ "severity": severity(remark), "text": remark.text.as_str(), "line": remark.line, "hint": hint })
-        }).collect();
+            json!({ "severity": severity, "text": remark.text.as_str(), "line": remark.line, "hint": hint })
+        };
+        let effective = effective.as_ref();
         json!({
             "path": read.origin.path,
             "name": read.name,
             "format": read.origin.format.wire(),
-            "trusted": self.candidate.standing == TrustStanding::Trusted,
-            "hidden_by": self.hidden_by,
-            "shadows": self.shadows,
+            "trusted": candidate.standing == TrustStanding::Trusted,
+            "hidden_by": hidden_by,
+            "shadows": self.shadows().collect::<Vec<_>>(),
             "fields": fields,
-            "model": self.model,
-            "tools": self.tools,
+            "model": effective.map(|effective| &effective.agent.model[..]).unwrap_or_default(),
+            "tools": effective.map(|effective| &effective.tools[..]).unwrap_or_default(),
             "servers": self.servers,
-            "not_given": self.withheld,
+            "not_given": effective.map(|effective| &effective.withheld[..]).unwrap_or_default(),
             "rules": self.rules,
             "description_tokens": self.description_tokens(),
-            "remarks": remarks,
+            "remarks": remarks.iter().map(remark).collect::<Vec<_>>(),
         })
     }
 }

@@ -1,18 +1,16 @@
-//! Agent registry of this directory, loaded on first use.
+//! Agent registry that is loaded on first use.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use posse_core::definition::Definition;
 use posse_core::{ErrorCode, Result};
-use posse_definitions::places::AgentPlaces;
-use posse_definitions::registry::AgentRegistry;
-use posse_definitions::trust::{TrustPolicy, TrustStore};
-use posse_definitions::watch::{FileWatcher, WatchMethod, watch};
-use posse_messages::say;
+use posse_messages::localized;
 use posse_runtime::ports::{AgentDiagnostic, AgentLookup};
 
-use crate::render::{CountedNoun, many};
+use crate::places::AgentPlaces;
+use crate::registry::AgentRegistry;
+use crate::trust::TrustPolicy;
+use crate::watch::{FileWatcher, WatchMethod, watch};
 
 /// Lazily loaded agent registry. A run that never delegates reads no definition; once loaded, file changes are
 /// watched.
@@ -29,27 +27,20 @@ struct LoadedAgents {
 }
 
 impl AgentFiles {
+    /// Creates a registry of these places, and reads nothing yet.
     pub fn new(places: AgentPlaces, trust: TrustPolicy) -> Self {
         Self { places, trust, loaded: OnceLock::new() }
     }
 
     fn registry(&self) -> &AgentRegistry {
         let loaded = self.loaded.get_or_init(|| {
-            let registry = load(self.places.clone(), self.trust.clone());
+            let registry =
+                Arc::new(AgentRegistry::load(self.places.clone(), crate::read, self.trust.clone()));
             let _watcher = watch(registry.clone(), WatchMethod::Events, |_| {}).ok();
             LoadedAgents { registry, _watcher }
         });
         &loaded.registry
     }
-}
-
-pub fn load(places: AgentPlaces, trust: TrustPolicy) -> Arc<AgentRegistry> {
-    Arc::new(AgentRegistry::load(places, posse_definitions::read, trust))
-}
-
-/// Opens the record of trusted agent files.
-pub fn trust_store(state: &Path) -> TrustStore {
-    TrustStore::at(state.join("trust.json"))
 }
 
 impl AgentLookup for AgentFiles {
@@ -75,8 +66,8 @@ impl AgentLookup for AgentFiles {
     fn remark(&self) -> Option<String> {
         let untrusted = self.loaded.get()?.registry.snapshot().untrusted().count();
         (untrusted > 0).then(|| {
-            let agents = many(untrusted as u32, CountedNoun::Agent);
-            say!("project-agents-not-trusted", agents)
+            let agents = localized!("many-agents", n = untrusted);
+            localized!("project-agents-not-trusted", agents).to_string()
         })
     }
 }
