@@ -13,7 +13,6 @@ mod gc;
 mod init;
 mod leases;
 mod mcp;
-mod refusals;
 pub mod review;
 mod run;
 mod servers;

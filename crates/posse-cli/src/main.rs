@@ -8,7 +8,6 @@ mod columns;
 mod commands;
 mod config;
 mod desk;
-mod envelope;
 mod help;
 mod material;
 mod models;

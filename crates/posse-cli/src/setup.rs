@@ -17,8 +17,9 @@ use posse_core::lease;
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
 use posse_core::redact::SecretRedactor;
-use posse_core::text::{nearest, visible};
-use posse_core::tool::{SESSION_TOOLS, ToolEffect, ToolSpec, expand};
+use posse_core::text::visible;
+use posse_core::tool::{SESSION_TOOLS, ToolEffect, ToolSpec};
+use posse_core::tool_names::{named_tools, patterns_of};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::lazy::AgentFiles;
 use posse_definitions::places::AgentPlaces;
@@ -30,7 +31,7 @@ use posse_mcp::registry::{
 };
 use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
-use posse_models::catalogue::{ModelRef, family};
+use posse_models::catalogue::limits_of;
 use posse_models::providers::{KNOWN, ModelSource, RecordingMode, anchored};
 use posse_models::record::RecordingFile;
 use posse_net::{PinnedClient, SystemResolver};
@@ -100,53 +101,30 @@ impl ToolInventory {
                 self.names().filter(|name| patterns.iter().any(|p| p.names(name))).map(str::to_owned),
             );
         }
-        let names: Vec<String> = list.into_iter().flat_map(|name| expand(name)).collect();
-        if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
-            let known: Vec<&str> = self.names().collect();
-            let text = say!("tool-to-allow-unknown", unknown);
-            return Err(
-                Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = known.join(", ")))
-            );
-        }
-        Ok(names.into_iter().chain(of_servers).collect())
+        of_servers.splice(0..0, named_tools(list, &self.names().collect::<Vec<_>>())?);
+        Ok(of_servers)
     }
 
     pub fn has(&self, name: &str) -> bool {
         self.names().any(|there| there == name)
     }
 
+    /// Lists the tools with their effects.
+    pub fn effects(&self) -> impl Iterator<Item = (String, ToolEffect)> {
+        self.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect))
+    }
+
     fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.spec().name.as_str()).chain(SESSION_TOOLS.iter().copied())
     }
 
-    /// Parses a pattern list of the configuration. A pattern that matches no tool is an error: a misspelling would
-    /// ask about nothing.
+    /// Parses a pattern list of the configuration.
     fn patterns(&self, key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
-        let mut all = Vec::new();
-        for raw in list {
-            let parsed = ToolPattern::parse(raw).and_then(|parsed| self.checked(parsed));
-            all.extend(parsed.map_err(|e| {
-                let text = format!("`{key}`: {}", e.message());
-                Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
-            })?);
-        }
-        Ok(all)
-    }
-
-    /// Checks patterns against the known tools. MCP tools are not checked: they are known only when the server runs.
-    fn checked(&self, patterns: Vec<ToolPattern>) -> Result<Vec<ToolPattern>> {
-        let is_there = |pattern: &&ToolPattern| {
-            pattern.name().starts_with("mcp__") || self.names().any(|name| pattern.names(name))
-        };
-        let Some(unknown) = patterns.iter().find(|pattern| !is_there(pattern)).map(ToolPattern::name) else {
-            return Ok(patterns);
-        };
-        let there_are = say!("there-are", names = self.names().collect::<Vec<_>>().join(", "));
-        let hint = match nearest(unknown, self.names()) {
-            Some(name) => format!("{} {there_are}", say!("did-you-mean", name)),
-            None => there_are,
-        };
-        Err(Error::new(ErrorCode::InvalidTool, say!("tool-not-there", unknown)).hint(hint))
+        let parsed = patterns_of(list, &self.names().collect::<Vec<_>>());
+        parsed.map_err(|e| {
+            let text = format!("`{key}`: {}", e.message());
+            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+        })
     }
 }
 
@@ -339,16 +317,7 @@ impl Setup {
     /// Computes the caps of a resumed task: those it had, unless new ones are given. The configuration can lower the
     /// cost and sets token limits anew.
     pub fn caps_again(&self, how: &RunOptions, before: &BudgetCaps) -> BudgetCaps {
-        let today = self.caps(how);
-        let least = match (before.cost_micros, today.cost_micros) {
-            (Some(before), Some(today)) => Some(before.min(today)),
-            (before, today) => before.or(today),
-        };
-        BudgetCaps {
-            input_tokens: today.input_tokens.or(before.input_tokens),
-            output_tokens: before.output_tokens,
-            cost_micros: if how.common.max_cost.is_some() { today.cost_micros } else { least },
-        }
+        before.renewed(&self.caps(how), how.common.max_cost.is_some())
     }
 
     pub fn tools(&self) -> Result<ToolInventory> {
@@ -366,25 +335,10 @@ impl Setup {
         let project = self.project.join(".posse/tools");
         let mut dirs = user_dirs("tools");
         dirs.push(project.clone());
-        let (own, errors) = posse_tools::own::load(&dirs);
-        problems.extend(errors);
-        let mut foreign = BTreeMap::new();
-        for mut tool in own {
-            if tool.manifest.starts_with(&project) {
-                foreign.insert(tool.spec.name.clone(), tool.digest().unwrap_or_default());
-                tool = match tool.of_project(&self.project) {
-                    Ok(tool) => tool,
-                    Err(e) => {
-                        problems.push(e);
-                        continue;
-                    }
-                };
-            }
-            match tool.bind(launch.clone()) {
-                Ok(tool) => tools.push(Arc::new(tool)),
-                Err(e) => problems.push(e),
-            }
-        }
+        let own = posse_tools::own::bind_all(&dirs, (&project, &self.project), &launch);
+        tools.extend(own.tools);
+        problems.extend(own.problems);
+        let mut foreign = own.foreign;
         let servers = self.servers(ServerFilter::These(&[]));
         servers.add_tools(&mut tools, &mut foreign, &mut problems);
         Ok(ToolInventory { tools, foreign, problems, servers })
@@ -626,30 +580,15 @@ impl Setup {
     }
 
     fn limits(&self, how: &RunOptions, model: &str) -> Limits {
-        let (configured, usual) = (&self.config.limits, Limits::default());
-        let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
+        let configured = &self.config.limits;
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let context_window =
-            configured.context_window.map(|n| n.0).or(known.map(|family| family.context_window));
-        // The reply's share comes out of the window; most of it has to remain for the conversation.
-        let output_max = known
-            .map_or(u32::MAX, |family| family.output_max)
-            .min(context_window.map_or(u32::MAX, |window| narrow(window / 4)));
-        let output = configured
-            .max_output_tokens
-            .map_or(usual.output_tokens_per_call, |n| narrow(n.0))
-            .min(output_max);
+        let (window, output) = (configured.context_window, configured.max_output_tokens);
+        let usual = limits_of(model, window.map(|n| n.0), output.map(|n| narrow(n.0)));
+        let timeout_s = how.timeout.or(configured.timeout_s.map(|n| n.0));
         Limits {
             turns_max: how.max_turns.or(configured.max_turns.map(|n| narrow(n.0))).unwrap_or(usual.turns_max),
             tool_calls_max: configured.max_tool_calls.map_or(usual.tool_calls_max, |n| narrow(n.0)),
-            wall_ms_max: how
-                .timeout
-                .or(configured.timeout_s.map(|n| n.0))
-                .map_or(usual.wall_ms_max, |s| s * 1000),
-            output_tokens_per_call: output,
-            output_tokens_per_call_max: usual.output_tokens_per_call_max.max(output).min(output_max),
-            wrap_up_tokens: usual.wrap_up_tokens.min(output),
-            context_window,
+            wall_ms_max: timeout_s.map_or(usual.wall_ms_max, |seconds| seconds * 1000),
             ..usual
         }
     }
@@ -759,30 +698,6 @@ fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
 }
 
-/// Reads a file of the state directory, or creates it for this user alone. Concurrent creators agree on one content.
-pub fn state_file(path: &Path, make: impl FnOnce() -> std::io::Result<String>) -> Result<String> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let made = || {
-        match std::fs::read_to_string(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            read => return read,
-        }
-        let (text, parent) = (make()?, path.parent().unwrap_or(path));
-        std::fs::create_dir_all(parent)?;
-        let unfinished = tempfile::Builder::new().make_in(parent, |path| {
-            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-        })?;
-        unfinished.as_file().write_all(text.as_bytes())?;
-        match unfinished.persist_noclobber(path) {
-            Ok(_) => Ok(text),
-            Err(_) => std::fs::read_to_string(path),
-        }
-    };
-    made()
-        .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
-}
-
 fn state_dir(global: &GlobalArgs) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
     let dir = global
@@ -804,87 +719,4 @@ fn xdg(variable: &str, under_home: &str) -> Option<PathBuf> {
 
 fn user_dirs(kind: &str) -> Vec<PathBuf> {
     user_config_dir().map(|dir| dir.join(kind)).into_iter().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use posse_sandbox::protected::FileProtection;
-
-    use super::*;
-    use crate::args::TaskFlags;
-
-    fn bare(config: Config) -> Setup {
-        let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
-        let (telemetry, sandbox, servers) = (Telemetry::default(), Sandbox::off(), OnceLock::new());
-        Setup {
-            config,
-            workspace,
-            project,
-            state,
-            telemetry,
-            sandbox,
-            servers,
-            agents: OnceLock::new(),
-            models: OnceLock::new(),
-            hosts: ConnectedHosts::none(),
-        }
-    }
-
-    fn limits(config: &str, model: &str) -> Limits {
-        let config = toml::from_str(config).unwrap();
-        bare(config).limits(&RunOptions::default(), model)
-    }
-
-    #[test]
-    fn a_task_that_goes_on_keeps_its_cost_limit_unless_a_new_one_is_named() {
-        let cost = |config: &str, named: Option<f64>, before: Option<u64>| {
-            let config = toml::from_str(config).unwrap();
-            let setup = bare(config);
-            let before = BudgetCaps { cost_micros: before, ..BudgetCaps::default() };
-            setup
-                .caps_again(&RunOptions::from(TaskFlags { max_cost: named, ..TaskFlags::default() }), &before)
-                .cost_micros
-        };
-        let two = "[limits]\nmax_cost_usd = 2.0\n";
-        assert_eq!(cost("", None, Some(500_000)), Some(500_000));
-        assert_eq!(cost(two, None, Some(500_000)), Some(500_000));
-        assert_eq!(cost(two, None, Some(5_000_000)), Some(2_000_000));
-        assert_eq!(cost(two, None, None), Some(2_000_000));
-        assert_eq!(cost("", Some(1.0), Some(500_000)), Some(1_000_000));
-        assert_eq!(cost(two, Some(9.0), Some(500_000)), Some(2_000_000));
-    }
-
-    #[test]
-    fn a_small_window_keeps_room_for_the_conversation() {
-        let small = limits("[limits]\ncontext_window = 8192\n", "ollama:qwen3");
-        assert_eq!((small.output_tokens_per_call, small.output_tokens_per_call_max), (2048, 2048));
-        assert_eq!(limits("[limits]\ncontext_window = 2000\n", "ollama:qwen3").wrap_up_tokens, 500);
-        assert_eq!(limits("", "openai:gpt-4").output_tokens_per_call, 2048);
-        let usual = Limits::default();
-        for model in ["anthropic:claude-sonnet-4-5", "ollama:qwen3"] {
-            let large = limits("", model);
-            assert_eq!(large.output_tokens_per_call, usual.output_tokens_per_call, "{model}");
-            assert_eq!(large.output_tokens_per_call_max, usual.output_tokens_per_call_max, "{model}");
-        }
-    }
-
-    // G20 S11 Seen to fail without `.goose` in the table.
-    #[test]
-    fn every_place_that_posse_reads_definitions_tools_skills_and_settings_from_is_protected() {
-        let project = Path::new("/project");
-        let (home, config) = (Path::new("/home/u"), Path::new("/home/u/.config"));
-        let agents = AgentPlaces::find(project, Some(home), Some(config), 0).directories();
-        let mut places: Vec<PathBuf> = agents.into_iter().map(|directory| directory.path).collect();
-        assert!(places.len() > 30, "{places:?}");
-        places.extend(["tools", "skills"].map(|kind| config.join("posse").join(kind)));
-        places.extend(
-            [".posse/tools", config::PROJECT_FILE, posse_mcp::registry::PROJECT_FILE]
-                .map(|name| project.join(name)),
-        );
-        places.extend(posse_tools::skill::PROJECT_FOLDERS.map(|folder| project.join(folder)));
-        for place in places {
-            let path = place.strip_prefix(project).or_else(|_| place.strip_prefix(home)).unwrap();
-            assert!(FileProtection::default().find(path).is_some(), "{}", path.display());
-        }
-    }
 }

@@ -36,6 +36,16 @@ impl BudgetCaps {
             cost_micros: least(self.cost_micros, other.cost_micros),
         }
     }
+
+    /// Returns the caps of a resumed task, which had these, under today's: the cost can be lowered, or is `named` anew, and
+    /// token limits are set anew.
+    pub fn renewed(&self, today: &BudgetCaps, named: bool) -> BudgetCaps {
+        BudgetCaps {
+            input_tokens: today.input_tokens.or(self.input_tokens),
+            output_tokens: self.output_tokens,
+            cost_micros: if named { today.cost_micros } else { self.least(today).cost_micros },
+        }
+    }
 }
 
 /// An amount of tokens and money.
@@ -390,6 +400,19 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
+    fn a_task_that_goes_on_keeps_its_cost_limit_unless_a_new_one_is_named() {
+        let cost = |today: Option<u64>, named: bool, before: Option<u64>| {
+            let caps = |cost_micros| BudgetCaps { cost_micros, ..BudgetCaps::default() };
+            caps(before).renewed(&caps(today), named).cost_micros
+        };
+        assert_eq!(cost(None, false, Some(500_000)), Some(500_000));
+        assert_eq!(cost(Some(2_000_000), false, Some(500_000)), Some(500_000));
+        assert_eq!(cost(Some(2_000_000), false, Some(5_000_000)), Some(2_000_000));
+        assert_eq!(cost(Some(2_000_000), false, None), Some(2_000_000));
+        assert_eq!(cost(Some(1_000_000), true, Some(500_000)), Some(1_000_000));
+    }
+
+    #[test]
         fn spend_never_exceeds_the_budget_in_any_interleaving(
             cap in 0u64..120, actions in proptest::collection::vec(action(), 0..60)
         ) {

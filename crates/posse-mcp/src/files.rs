@@ -17,6 +17,26 @@ pub fn replace(path: &Path, text: &str) -> Result<()> {
         .map_err(|e| unwritable(path).caused_by(e))
 }
 
+/// Reads a file, or creates it for this user alone. Concurrent creators agree on one content.
+pub fn read_or_create(path: &Path, make: impl FnOnce() -> io::Result<String>) -> Result<String> {
+    let made = || {
+        match fs::read_to_string(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+        let (text, parent) = (make()?, path.parent().unwrap_or(path));
+        fs::create_dir_all(parent)?;
+        let unfinished = tempfile::Builder::new()
+            .make_in(parent, |path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
+        unfinished.as_file().write_all(text.as_bytes())?;
+        match unfinished.persist_noclobber(path) {
+            Ok(_) => Ok(text),
+            Err(_) => fs::read_to_string(path),
+        }
+    };
+    made().map_err(|e| unwritable(path).caused_by(e))
+}
+
 /// Writes a file of its user alone, in place of an earlier one.
 pub(crate) fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
     write_whole(path, text, 0o600)

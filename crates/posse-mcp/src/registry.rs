@@ -8,6 +8,7 @@ mod memory;
 mod package;
 mod process;
 mod project;
+mod view;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

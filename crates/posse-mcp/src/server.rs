@@ -7,6 +7,7 @@ mod handler;
 pub mod http;
 mod prompts;
 mod resources;
+mod room;
 mod sampling;
 mod session_slot;
 mod tasks;
@@ -16,6 +17,7 @@ mod wire;
 
 pub use handler::{McpServer, ServerParts};
 pub use resources::TranscriptSource;
+pub use room::room_session;
 pub use sampling::{ANY, ConnectedHosts, HostModel, PROVIDER};
 pub use session_slot::{SessionSlot, SlotOpener};
 pub use tools::{HostTool, TaskReach};

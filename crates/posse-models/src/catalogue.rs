@@ -226,6 +226,20 @@ mod tests {
     }
 
     #[test]
+    fn a_small_window_keeps_room_for_the_conversation() {
+        let usual = Limits::default();
+        let small = limits_of("ollama:qwen3", Some(8192), None);
+        assert_eq!((small.output_tokens_per_call, small.output_tokens_per_call_max), (2048, 2048));
+        assert_eq!(limits_of("ollama:qwen3", Some(2000), None).wrap_up_tokens, 500);
+        assert_eq!(limits_of("openai:gpt-4", None, None).output_tokens_per_call, 2048);
+        for model in ["anthropic:claude-sonnet-4-5", "ollama:qwen3"] {
+            let large = limits_of(model, None, None);
+            assert_eq!(large.output_tokens_per_call, usual.output_tokens_per_call, "{model}");
+            assert_eq!(large.output_tokens_per_call_max, usual.output_tokens_per_call_max, "{model}");
+        }
+    }
+
+    #[test]
     fn a_reference_is_split_at_its_first_colon() {
         for (text, provider, name) in [
             ("anthropic:claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),

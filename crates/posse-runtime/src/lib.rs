@@ -8,6 +8,7 @@ pub mod budget;
 pub mod context;
 pub mod delegation;
 pub mod driver;
+pub mod follow;
 mod images;
 pub mod inbox;
 mod journal;

@@ -5,6 +5,7 @@
 
 mod answer;
 pub mod bash;
+pub mod demo;
 pub mod diff;
 mod edit;
 pub mod edits;

@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::tool::{ToolEffect, ToolSpec, canonical, expand};
@@ -113,6 +114,33 @@ pub fn load(dirs: &[PathBuf]) -> (Vec<OwnTool>, Vec<Error>) {
         }
     }
     (tools, errors)
+}
+
+/// Tools of the user and of a project that can be called.
+#[derive(Default)]
+pub struct BoundTools {
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Tools of the project, each with its digest.
+    pub foreign: BTreeMap<String, String>,
+    pub problems: Vec<Error>,
+}
+
+/// Loads the tools of `dirs` and binds them. Those below `project.0` belong to the project in `project.1`.
+pub fn bind_all(dirs: &[PathBuf], project: (&Path, &Path), launch: &ProcessLauncher) -> BoundTools {
+    let (own, problems) = load(dirs);
+    let mut bound = BoundTools { problems, ..BoundTools::default() };
+    for tool in own {
+        let is_foreign = tool.manifest.starts_with(project.0);
+        if is_foreign {
+            bound.foreign.insert(tool.spec.name.clone(), tool.digest().unwrap_or_default());
+        }
+        let tool = if is_foreign { tool.of_project(project.1) } else { Ok(tool) };
+        match tool.and_then(|tool| tool.bind(launch.clone())) {
+            Ok(tool) => bound.tools.push(Arc::new(tool)),
+            Err(e) => bound.problems.push(e),
+        }
+    }
+    bound
 }
 
 impl OwnTool {

@@ -13,7 +13,6 @@ use posse_models::providers::KNOWN;
 use posse_runtime::context::now_ms;
 use serde_json::{Value, json};
 
-use super::servers::ServerView;
 use crate::args::{GlobalArgs, RunOptions};
 use crate::columns::PaddedCell;
 use crate::models::process_env;

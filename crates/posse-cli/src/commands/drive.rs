@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
+use posse_core::envelope::envelope;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::message::Block;
 use posse_core::outcome::{InDoubtCall, Outcome, OutcomeStatus, StopReason};
+use posse_core::refusal::OperatorGrant;
 use posse_core::text::{head_and_tail, visible};
 use posse_core::usage::{SpendingTotal, dollars};
 use posse_core::verify::VerifyEvidence;
@@ -23,9 +25,7 @@ use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind};
 
-use super::refusals::OperatorGrant;
 use crate::desk::ApprovalPrompt;
-use crate::envelope::envelope;
 use crate::render::{self, LiveTree, file, tokens, with_subagents};
 use crate::terminal::OutputDelivery;
 use crate::{signals, terminal};

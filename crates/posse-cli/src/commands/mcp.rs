@@ -17,10 +17,11 @@ use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
+use posse_mcp::files::read_or_create;
 use posse_mcp::server::http::{self, RequestGuard};
 use posse_mcp::server::{
     ConnectedHosts, HostTool, HostWire, McpServer, ServerParts, SessionSlot, TaskReach, TranscriptSource,
-    converse,
+    converse, room_session,
 };
 use posse_messages::{localized, say};
 use posse_models::providers::NO_MODEL;
@@ -40,7 +41,7 @@ use super::tasks::status;
 use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
 use crate::models::process_env;
-use crate::setup::{Setup, ToolInventory, name, state_file};
+use crate::setup::{Setup, ToolInventory, name};
 use crate::{retention, terminal};
 
 /// Longest wait of a host's first request for MCP servers that are still listing their tools.
@@ -214,13 +215,12 @@ fn facades(setup: &Setup, offers: &[HostTool]) -> Result<SessionFacades> {
     Ok(Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect())
 }
 
-/// Names the session of a room, the same for everyone who connects from this directory. An archived or deleted
-/// session is followed by a fresh one.
+/// Finds the session of a room. An archived or deleted session is followed by a fresh one.
 async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> Result<String> {
     const CLOSED_MAX: u32 = 1_000;
     let place = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
     for number in 0..CLOSED_MAX {
-        let id = session_name(&format!("{}\0{}\0{number}", place.display(), room.unwrap_or_default()));
+        let id = room_session(&place, room, number);
         store.create_session(&id, &setup.workspace.display().to_string(), now_ms()).await?;
         if store.session_state(&id).await? == Some(SessionState::Open) {
             return Ok(id);
@@ -228,16 +228,6 @@ async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> R
     }
     Err(Error::new(ErrorCode::SessionNotFound, say!("mcp-sessions-closed"))
         .hint(say!("mcp-sessions-closed-hint")))
-}
-
-/// Derives a short session name from a place (FNV-1a, 50 bits).
-fn session_name(place: &str) -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    let letter = |at: u32| ALPHABET[(hash >> (5 * at) & 31) as usize] as char;
-    format!("mcp{}", (0..10).map(letter).collect::<String>())
 }
 
 /// Takes standard input and output for the protocol: other output goes to standard error, and other readers get
@@ -278,7 +268,7 @@ fn token(setup: &Setup) -> Result<(String, String)> {
         return Ok((token.trim().to_owned(), format!("${VARIABLE}")));
     }
     let path = setup.state.join("mcp-token");
-    let token = state_file(&path, || {
+    let token = read_or_create(&path, || {
         use std::io::Read;
         let mut bytes = [0; 32];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -12,6 +12,7 @@ use posse_core::approval::ApprovalHandling;
 use posse_core::budget::BudgetCaps;
 use posse_core::definition::{Definition, Isolation};
 use posse_core::id::TaskId;
+use posse_core::refusal::OperatorGrant;
 use posse_core::text::visible;
 use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
@@ -29,7 +30,6 @@ use posse_store::SqliteStore;
 use serde_json::json;
 
 use super::drive::{ProgressView, RunAids, RunSession, RunView, RunWork};
-use super::refusals::OperatorGrant;
 use super::worker::{self, joined};
 
 use crate::args::{GlobalArgs, RunArgs, RunOptions};
@@ -262,9 +262,14 @@ pub fn open(
     setup.remember_allowed(&found, &plan.policy.grant)?;
     let approvals = setup.approvals(how, view.is_attended(), &found)?;
     let worktrees = worktrees::provider(setup);
-    let denied = setup.denied(&found)?;
+    let operator = OperatorGrant {
+        grant: plan.policy.grant.clone(),
+        effects: found.effects().collect(),
+        read_only: how.common.read_only,
+        denied: setup.denied(&found)?,
+    };
     let aids = RunAids {
-        operator: OperatorGrant::new(&plan.policy.grant, &found.tools, how.common.read_only, denied),
+        operator,
         servers: found.servers.clone(),
         worktrees: Some(worktrees.clone()),
         asks: view.is_attended() && approvals.mode == ApprovalHandling::Ask,

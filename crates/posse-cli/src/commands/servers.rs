@@ -5,11 +5,10 @@ mod login;
 use std::process::ExitCode;
 
 use posse_core::Result;
-use posse_core::context::wire::utc;
 use posse_core::text::visible;
-use posse_mcp::client::{Definitions, DifferenceKind, LoginStanding, ToolPins};
+use posse_mcp::client::{Definitions, DifferenceKind, ToolPins};
 use posse_messages::say;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::trust::refuse_inside_a_task;
 use crate::args::{GlobalArgs, ServersCommand};
@@ -43,7 +42,7 @@ pub async fn run(global: &GlobalArgs, command: Option<ServersCommand>) -> Result
 fn list(global: &GlobalArgs, servers: &ServerRegistry) -> Result<()> {
     for named in servers.all() {
         match global.json {
-            true => terminal::out(&named.json().to_string()),
+            true => terminal::out(&named.to_json().to_string()),
             false => terminal::out(&visible(&named.line())),
         }
     }
@@ -60,7 +59,7 @@ async fn show(global: &GlobalArgs, named: &NamedServer, start: bool) -> Result<(
         false => named.server.known()?.unwrap_or_default(),
     };
     if global.json {
-        let mut value = named.json();
+        let mut value = named.to_json();
         value["accepted"] = json!(known.accepted);
         value["waiting"] = json!(known.waiting);
         terminal::out(&value.to_string());
@@ -111,78 +110,5 @@ fn changes(named: &NamedServer, known: &ToolPins) {
             let text = raw.map(|raw| format!("{raw:#}")).unwrap_or_default();
             text.lines().for_each(|line| terminal::out(&visible(&format!("{mark} {line}"))));
         }
-    }
-}
-
-/// Presentation of a server.
-pub trait ServerView {
-    /// Describes its state without starting it.
-    fn state(&self) -> String;
-    fn standing(&self) -> Option<Result<LoginStanding>>;
-    /// Describes the sign-in, if the server has one.
-    fn sign_in(&self) -> Option<String>;
-    fn line(&self) -> String;
-    fn json(&self) -> Value;
-}
-
-impl ServerView for NamedServer {
-    /// Describes the state of the server without starting it.
-    fn state(&self) -> String {
-        match self.server.known() {
-            Ok(None) => say!("mcp-state-unknown"),
-            Ok(Some(known)) if known.waiting.is_some() => {
-                say!("mcp-state-changed", tools = known.accepted.len(), changes = known.differences().len())
-            }
-            Ok(Some(known)) => say!("mcp-state-known", tools = known.accepted.len()),
-            Err(e) => e.message().to_string(),
-        }
-    }
-
-    fn standing(&self) -> Option<Result<LoginStanding>> {
-        self.server.keeper().map(|keeper| keeper.standing())
-    }
-
-    /// Describes the sign-in state; `None` if the server needs no sign-in.
-    fn sign_in(&self) -> Option<String> {
-        Some(match self.standing()? {
-            Ok(LoginStanding::Unasked) => return None,
-            Ok(LoginStanding::Needed) => say!("mcp-sign-in-wanted", server = self.server.config().name),
-            Ok(LoginStanding::Ended) => say!("mcp-sign-in-ended", server = self.server.config().name),
-            Ok(LoginStanding::SignedIn { expires_at: Some(end), renews: false }) => {
-                say!("mcp-signed-in-until", end = utc(end.saturating_mul(1_000)))
-            }
-            Ok(LoginStanding::SignedIn { .. }) => say!("mcp-signed-in"),
-            Err(e) => e.message().to_string(),
-        })
-    }
-
-    fn line(&self) -> String {
-        let (name, origin, what) = (&self.server.config().name, &self.origin, &self.what);
-        let state =
-            [Some(self.state()), self.sign_in()].into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        format!("{:<16} {state} · {what} · {} · {origin}", name.as_str(), self.confinement)
-    }
-
-    fn json(&self) -> Value {
-        let known = self.server.known().ok().flatten();
-        json!({
-            "server": self.server.config().name.as_str(),
-            "what": self.what,
-            "origin": self.origin.to_string(),
-            "confinement": self.confinement.as_str(),
-            "tools": known.as_ref().map(|known| known.accepted.keys().collect::<Vec<_>>()),
-            "changes": known.as_ref().map(|known| known.differences().len()),
-            "state": self.state(),
-            "sign_in": match self.standing() {
-                None | Some(Ok(LoginStanding::Unasked)) => json!(null),
-                Some(Ok(LoginStanding::Needed)) => json!("needed"),
-                Some(Ok(LoginStanding::SignedIn { .. })) => json!("signed_in"),
-                Some(Ok(LoginStanding::Ended) | Err(_)) => json!("ended"),
-            },
-            "expires_at": match self.standing() {
-                Some(Ok(LoginStanding::SignedIn { expires_at: Some(end), .. })) => json!(utc(end.saturating_mul(1_000))),
-                _ => json!(null),
-            },
-        })
     }
 }

@@ -22,6 +22,7 @@ mod machine;
 mod mcp;
 mod models;
 mod parallel;
+mod protection;
 mod rates;
 mod readme;
 mod record;

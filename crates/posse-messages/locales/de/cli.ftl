@@ -106,9 +106,6 @@ context-deleted = gelöscht: { $key } v{ $previous_version }
 snapshot-taken = Schnappschuss { $label } hat { $keys }
 context-restored = wiederhergestellt: { $written } geschrieben, { $deleted } gelöscht
 input-not-text = die Standardeingabe ist nicht als Text lesbar
-demo-no-metric = es gibt keine Metrik `{ $other }`
-demo-no-command = staging kennt keinen Befehl `{ $other }`
-demo-not-number = der Wert ist keine Zahl
 desk-choices = [y] ja, einmal  [t] ja für diese Aufgabe  [s] ja für die Sitzung  [n] nein  [v] alles ansehen, dann Enter:
 desk-more =
     { $lines ->
@@ -176,11 +173,6 @@ turn-limit-reached = Rundengrenze ({ $turns }) erreicht
 file-written = { $file } geschrieben
 check-writable-here = prüfe, ob du hier schreiben darfst und der Datenträger Platz hat
 init-next = als Nächstes: posse doctor, den Agenten lesen und mit `posse trust` laufen lassen, dann posse run "…"
-refused-by-agent-file = die Datei des Agenten `{ $agent }` gibt es nicht her
-refused-by-flag = durch --read-only ausgeschlossen
-refused-by-configuration = `deny` in deiner Konfiguration nennt es
-refused-to-allow = zum Erlauben: posse run --allow { $tools } …
-refused-tools = abgelehnt: { $tools } · { $advice }
 task-empty = die Aufgabe ist leer
 task-empty-hint = sage, was zu tun ist: posse run "Warum ist der Login-Test instabil?"
 task-unreadable = die Aufgabe ist von der Standardeingabe nicht lesbar
@@ -288,7 +280,6 @@ plain-elided = { $results } alte Ergebnisse ({ $bytes } Bytes) ausgelassen, um K
 plain-wrap-up = um Bericht gebeten: { $reason }
 plain-verify = Prüfung { $command }
 plain-verify-failed = Prüfung { $command } nach { $millis } ms gescheitert: { $ending }
-tool-to-allow-unknown = es gibt kein Werkzeug `{ $unknown }` zum Erlauben oder Verbieten
 directory-unreadable = das aktuelle Verzeichnis ist nicht lesbar
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = es gibt keinen Ort für Aufgaben: HOME ist nicht gesetzt
@@ -439,8 +430,6 @@ approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für S
 
 ## commands/mcp.rs
 
-mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
-mcp-sessions-closed-hint = `--room NAME` öffnet eine andere
 mcp-no-pipes = Standardeingabe und -ausgabe sind nicht benutzbar
 mcp-listening = erreichbar unter http://{ $address }{ $path } · Token: { $place }
 mcp-handed-over = Aufgaben, die in einem eigenen Prozess weiterlaufen: { $count }
@@ -469,3 +458,5 @@ plain-changed = geändert: { $files }
 task-waits-for-approval = { $task } wartet auf Genehmigung: posse approvals show { $approval }
 plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = wartet auf Genehmigung { $approval }: { $call }
+mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
+mcp-sessions-closed-hint = `--room NAME` öffnet eine andere

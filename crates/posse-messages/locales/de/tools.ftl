@@ -42,3 +42,6 @@ gap-secret = der frühere Inhalt ist nicht aufbewahrt: er enthält einen Schlüs
 gap-damaged = der frühere Inhalt ist nicht lesbar
 gap-in-doubt = zweifelhaft: der Prozess endete während der Änderung
 gap-after-unknown = der Inhalt, den die Aufgabe hinterließ, ist nicht mehr da
+demo-no-metric = es gibt keine Metrik `{ $other }`
+demo-no-command = staging kennt keinen Befehl `{ $other }`
+demo-not-number = der Wert ist keine Zahl

@@ -80,12 +80,6 @@ snapshot-taken = snapshot { $label } has { $keys }
 context-restored = restored: { $written } written, { $deleted } deleted
 input-not-text = standard input cannot be read as text
 
-## commands/demo.rs
-
-demo-no-metric = there is no metric `{ $other }`
-demo-no-command = staging knows no command `{ $other }`
-demo-not-number = the value is not a number
-
 ## desk.rs
 
 desk-choices = [y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything, then Enter:
@@ -167,14 +161,6 @@ file-written = { $file } written
 
 check-writable-here = check that you may write here and that the disk has room
 init-next = next: posse doctor, read the agent and let it run with `posse trust`, then posse run "…"
-
-## commands/refusals.rs
-
-refused-by-agent-file = the file of the agent `{ $agent }` does not give it
-refused-by-flag = left out by --read-only
-refused-by-configuration = `deny` in your configuration names it
-refused-to-allow = to allow: posse run --allow { $tools } …
-refused-tools = refused: { $tools } · { $advice }
 
 ## commands/run.rs
 
@@ -324,7 +310,6 @@ plain-verify-failed = verify { $command } failed after { $millis } ms: { $ending
 
 ## setup.rs
 
-tool-to-allow-unknown = there is no tool `{ $unknown }` to allow or to deny
 directory-unreadable = the current directory cannot be read
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = there is no place to keep tasks: HOME is not set
@@ -550,8 +535,6 @@ approval-not-all-shown = not everything was shown yet: v shows it page by page, 
 
 ## commands/mcp.rs
 
-mcp-sessions-closed = too many sessions of this directory were archived or deleted
-mcp-sessions-closed-hint = `--room NAME` opens another one
 mcp-no-pipes = standard input and output cannot be used
 mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tasks that go on in a process of their own: { $count }
@@ -580,3 +563,5 @@ plain-changed = changed: { $files }
 task-waits-for-approval = { $task } is waiting for approval: posse approvals show { $approval }
 plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = waiting for approval { $approval }: { $call }
+mcp-sessions-closed = too many sessions of this directory were archived or deleted
+mcp-sessions-closed-hint = `--room NAME` opens another one

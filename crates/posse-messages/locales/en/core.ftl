@@ -174,3 +174,15 @@ size-invalid = a size is a whole number with a unit: 500MB, 2GB or 1GiB
 stdin-taken = { $size } from standard input go with the task
 stdin-cut = { $size } on standard input: the beginning and the end of it, { $shown }, go with the task
 stdin-endless = standard input goes on after { $size }: the beginning and the end of that, { $shown }, go with the task
+
+## refusal.rs
+
+refused-by-agent-file = the file of the agent `{ $agent }` does not give it
+refused-by-flag = left out by --read-only
+refused-by-configuration = `deny` in your configuration names it
+refused-to-allow = to allow: posse run --allow { $tools } …
+refused-tools = refused: { $tools } · { $advice }
+
+## tool_names.rs
+
+tool-to-allow-unknown = there is no tool `{ $unknown }` to allow or to deny

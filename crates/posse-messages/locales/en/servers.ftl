@@ -109,13 +109,6 @@ mcp-accepted = { $count } changes of `{ $server }` are accepted
 mcp-change-new = `{ $server }` has a new tool `{ $tool }`:
 mcp-change-changed = `{ $server }` changed `{ $tool }`:
 mcp-change-gone = `{ $server }` has no `{ $tool }` any more:
-mcp-state-unknown = never asked
-mcp-state-known = { $tools } tools
-mcp-state-changed = { $tools } tools, { $changes } changes wait for a yes
-mcp-sign-in-wanted = wants that you sign in: `posse servers login { $server }`
-mcp-sign-in-ended = the sign-in ended: `posse servers login { $server }`
-mcp-signed-in-until = signed in until { $end }
-mcp-signed-in = signed in
 
 ## posse-cli: commands/servers/login.rs
 
@@ -135,3 +128,13 @@ trust-servers = { $path } · MCP servers · { $state }
 ## posse-cli: commands/agents/check.rs
 
 row-server = server
+
+## registry/view.rs
+
+mcp-state-unknown = never asked
+mcp-state-changed = { $tools } tools, { $changes } changes wait for a yes
+mcp-state-known = { $tools } tools
+mcp-sign-in-wanted = wants that you sign in: `posse servers login { $server }`
+mcp-sign-in-ended = the sign-in ended: `posse servers login { $server }`
+mcp-signed-in-until = signed in until { $end }
+mcp-signed-in = signed in

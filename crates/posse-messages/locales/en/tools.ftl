@@ -49,3 +49,9 @@ gap-secret = what it was before is not kept: it holds a key
 gap-damaged = what it was before cannot be read
 gap-in-doubt = in doubt: the process ended while it was changed
 gap-after-unknown = the content that the task left is not there any more
+
+## demo.rs
+
+demo-no-metric = there is no metric `{ $other }`
+demo-no-command = staging knows no command `{ $other }`
+demo-not-number = the value is not a number

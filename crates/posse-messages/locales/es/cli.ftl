@@ -106,9 +106,6 @@ context-deleted = eliminado: { $key } v{ $previous_version }
 snapshot-taken = la instantánea { $label } tiene { $keys }
 context-restored = restaurado: { $written } escritas, { $deleted } eliminadas
 input-not-text = la entrada estándar no se puede leer como texto
-demo-no-metric = no hay ninguna métrica `{ $other }`
-demo-no-command = staging no conoce ningún comando `{ $other }`
-demo-not-number = el valor no es un número
 desk-choices = [y] sí, una vez  [t] sí para esta tarea  [s] sí para la sesión  [n] no  [v] ver todo, luego Enter:
 desk-more =
     { $lines ->
@@ -176,11 +173,6 @@ turn-limit-reached = se alcanzó el límite de turnos ({ $turns })
 file-written = { $file } escrito
 check-writable-here = comprueba que puedes escribir aquí y que hay espacio en el disco
 init-next = a continuación: posse doctor, lee el agente y permite que se ejecute con `posse trust`, luego posse run "…"
-refused-by-agent-file = el archivo del agente `{ $agent }` no la da
-refused-by-flag = excluida por --read-only
-refused-by-configuration = `deny` de tu configuración la nombra
-refused-to-allow = para permitirla: posse run --allow { $tools } …
-refused-tools = rechazado: { $tools } · { $advice }
 task-empty = la tarea está vacía
 task-empty-hint = di qué hay que hacer: posse run "¿Por qué es inestable la prueba de login?"
 task-unreadable = no se puede leer la tarea de la entrada estándar
@@ -288,7 +280,6 @@ plain-elided = { $results } resultados antiguos ({ $bytes } bytes) omitidos para
 plain-wrap-up = se pidió un informe: { $reason }
 plain-verify = verificación { $command }
 plain-verify-failed = la verificación { $command } falló tras { $millis } ms: { $ending }
-tool-to-allow-unknown = no hay ninguna herramienta `{ $unknown }` que permitir o denegar
 directory-unreadable = no se puede leer el directorio actual
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = no hay lugar donde guardar tareas: HOME no está definida
@@ -439,8 +430,6 @@ approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a pá
 
 ## commands/mcp.rs
 
-mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
-mcp-sessions-closed-hint = `--room NAME` abre otra
 mcp-no-pipes = la entrada y la salida estándar no se pueden usar
 mcp-listening = a la escucha en http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tareas que continúan en un proceso propio: { $count }
@@ -469,3 +458,5 @@ plain-changed = cambiado: { $files }
 task-waits-for-approval = { $task } espera aprobación: posse approvals show { $approval }
 plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = espera la aprobación { $approval }: { $call }
+mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
+mcp-sessions-closed-hint = `--room NAME` abre otra

@@ -42,3 +42,6 @@ gap-secret = el contenido anterior no se guarda: contiene una clave
 gap-damaged = el contenido anterior no se puede leer
 gap-in-doubt = en duda: el proceso terminó mientras lo cambiaba
 gap-after-unknown = el contenido que dejó la tarea ya no está
+demo-no-metric = no hay ninguna métrica `{ $other }`
+demo-no-command = staging no conoce ningún comando `{ $other }`
+demo-not-number = el valor no es un número

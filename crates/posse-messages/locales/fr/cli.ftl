@@ -106,9 +106,6 @@ context-deleted = supprimé : { $key } v{ $previous_version }
 snapshot-taken = l'instantané { $label } a { $keys }
 context-restored = restauré : { $written } écrites, { $deleted } supprimées
 input-not-text = l'entrée standard n'est pas lisible comme texte
-demo-no-metric = il n'y a pas de métrique `{ $other }`
-demo-no-command = staging ne connaît pas de commande `{ $other }`
-demo-not-number = la valeur n'est pas un nombre
 desk-choices = [y] oui, une fois  [t] oui pour cette tâche  [s] oui pour la session  [n] non  [v] tout voir, puis Entrée :
 desk-more =
     { $lines ->
@@ -176,11 +173,6 @@ turn-limit-reached = limite de tours ({ $turns }) atteinte
 file-written = { $file } écrit
 check-writable-here = vérifiez que vous pouvez écrire ici et que le disque a de la place
 init-next = ensuite : posse doctor, lisez l'agent et laissez-le s'exécuter avec `posse trust`, puis posse run "…"
-refused-by-agent-file = le fichier de l'agent `{ $agent }` ne le donne pas
-refused-by-flag = écarté par --read-only
-refused-by-configuration = `deny` de votre configuration le nomme
-refused-to-allow = pour l'autoriser : posse run --allow { $tools } …
-refused-tools = refusé : { $tools } · { $advice }
 task-empty = la tâche est vide
 task-empty-hint = dites ce qu'il faut faire : posse run "Pourquoi le test de connexion est-il instable ?"
 task-unreadable = la tâche ne peut pas être lue sur l'entrée standard
@@ -288,7 +280,6 @@ plain-elided = { $results } anciens résultats ({ $bytes } octets) omis pour éc
 plain-wrap-up = rapport demandé : { $reason }
 plain-verify = vérification { $command }
 plain-verify-failed = la vérification { $command } a échoué après { $millis } ms : { $ending }
-tool-to-allow-unknown = il n'y a pas d'outil `{ $unknown }` à autoriser ou à refuser
 directory-unreadable = le répertoire courant est illisible
 session-tools-invalid = `session.tools` : { $why }
 no-place-for-tasks = il n'y a pas d'endroit où garder les tâches : HOME n'est pas définie
@@ -443,8 +434,6 @@ approval-not-all-shown = tout n'a pas encore été montré : v le montre page pa
 
 ## commands/mcp.rs
 
-mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
-mcp-sessions-closed-hint = `--room NAME` en ouvre une autre
 mcp-no-pipes = l'entrée et la sortie standard sont inutilisables
 mcp-listening = à l'écoute sur http://{ $address }{ $path } · jeton : { $place }
 mcp-handed-over = tâches qui continuent dans leur propre processus : { $count }
@@ -473,3 +462,5 @@ plain-changed = modifié : { $files }
 task-waits-for-approval = { $task } attend une approbation : posse approvals show { $approval }
 plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = attend l'approbation { $approval } : { $call }
+mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
+mcp-sessions-closed-hint = `--room NAME` en ouvre une autre

@@ -42,3 +42,6 @@ gap-secret = le contenu précédent n’est pas conservé : il contient une clé
 gap-damaged = le contenu précédent est illisible
 gap-in-doubt = en doute : le processus s’est arrêté pendant la modification
 gap-after-unknown = le contenu laissé par la tâche n’est plus là
+demo-no-metric = il n'y a pas de métrique `{ $other }`
+demo-no-command = staging ne connaît pas de commande `{ $other }`
+demo-not-number = la valeur n'est pas un nombre

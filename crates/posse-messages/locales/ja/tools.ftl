@@ -42,3 +42,6 @@ gap-secret = 変更前の内容は保存されていません: 鍵が含まれ�
 gap-damaged = 変更前の内容を読み取れません
 gap-in-doubt = 不明: 変更中にプロセスが終了しました
 gap-after-unknown = タスクが残した内容はもうありません
+demo-no-metric = メトリクス `{ $other }` はありません
+demo-no-command = staging にコマンド `{ $other }` はありません
+demo-not-number = 値が数値ではありません

@@ -42,3 +42,6 @@ gap-secret = 未保留之前的内容：其中含有密钥
 gap-damaged = 无法读取之前的内容
 gap-in-doubt = 存疑：更改期间进程已结束
 gap-after-unknown = 任务留下的内容已不存在
+demo-no-metric = 没有指标 `{ $other }`
+demo-no-command = staging 没有命令 `{ $other }`
+demo-not-number = 该值不是数字

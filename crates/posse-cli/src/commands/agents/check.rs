@@ -12,7 +12,6 @@ use posse_messages::{LocalizedText, say};
 use serde_json::{Value, json};
 
 use super::view::{inspector, place};
-use crate::commands::servers::ServerView;
 use crate::setup::Setup;
 
 pub struct CheckView<'a> {

@@ -23,9 +23,8 @@ pub fn inspector(setup: &Setup, allow: &[String]) -> Result<AgentInspector> {
     setup.servers(ServerFilter::All);
     let found = setup.tools()?;
     let grant = setup.grant(&how, &found)?;
-    let own = found.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect));
     let session = SESSION_TOOLS.iter().map(|name| ((*name).to_owned(), ToolEffect::Unsafe));
-    let tools = own.chain(session).collect();
+    let tools = found.effects().chain(session).collect();
     let base = match setup.orchestrator(&how) {
         Ok(agent) => agent,
         Err(_) => setup.orchestrator_with(&how, NO_MODEL.to_owned()),

@@ -51,21 +51,3 @@ fn directories() -> HostDirectories {
 pub fn writes_nothing() -> String {
     say!("mcp-writes-nothing", advice = say!("mcp-writing-advice"))
 }
-
-#[cfg(test)]
-mod tests {
-    use posse_sandbox::protected::FileProtection;
-
-    use super::*;
-
-    // G20 S11 Seen to fail without `opencode.json` in the table.
-    #[test]
-    fn every_file_that_install_writes_is_protected() {
-        let directories = HostDirectories { home: Some("/home/u".into()), codex: None };
-        for host in HostName::all() {
-            let file = HostEntry::new(host, "/usr/bin/posse", &directories).unwrap().file;
-            let path = file.strip_prefix("/home/u").unwrap_or(&file);
-            assert!(FileProtection::default().find(path).is_some(), "{host:?}: {}", path.display());
-        }
-    }
-}

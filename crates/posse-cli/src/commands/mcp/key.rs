@@ -1,12 +1,11 @@
 //! Provider key for servers that hosts start. Most hosts pass no environment on, so the key goes into a file that
 //! only the user can read, and the configuration names that file.
 
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use posse_core::Result;
-use posse_mcp::files::{replace, unwritable};
+use posse_mcp::files::{read_or_create, replace, unwritable};
 use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
 use posse_models::catalogue::ModelRef;
@@ -52,7 +51,7 @@ pub fn offer(global: &GlobalArgs) -> Result<Option<StoredKey>> {
     }
     let before = match std::fs::read_to_string(&stored.config) {
         Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
         Err(e) => return Err(unwritable(&stored.config).caused_by(e)),
     };
     let Some(after) = with_key_file(&before, &missing, &stored.file) else {
@@ -109,18 +108,11 @@ fn with_key_file(before: &str, missing: &MissingKey, file: &Path) -> Option<Stri
 
 /// Writes the key for its user alone. An existing file with other content stays.
 fn write_key(file: &Path, key: &str) -> Result<()> {
-    let failed = |e| unwritable(file).caused_by(e);
-    if let Some(parent) = file.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
-    match made {
-        Ok(mut made) => made.write_all(format!("{}\n", key.trim()).as_bytes()).map_err(failed),
-        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-            let there = std::fs::read_to_string(file).map_err(failed)?;
-            if there.trim() == key.trim() { Ok(()) } else { Err(failed(e)) }
-        }
-        Err(e) => Err(failed(e)),
+    let there = read_or_create(file, || Ok(format!("{}\n", key.trim())))?;
+    if there.trim() == key.trim() {
+        Ok(())
+    } else {
+        Err(unwritable(file).caused_by(std::io::Error::from(ErrorKind::AlreadyExists)))
     }
 }
 

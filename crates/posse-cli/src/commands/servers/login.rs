@@ -10,7 +10,6 @@ use posse_messages::say;
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use super::ServerView;
 use crate::args::GlobalArgs;
 use crate::terminal;
 use posse_mcp::registry::NamedServer;
@@ -40,9 +39,9 @@ pub async fn login(global: &GlobalArgs, named: &NamedServer, way: LoginMethod) -
     let server = named.server.config().name.as_str();
     let until = named.sign_in().unwrap_or_default();
     match global.json {
-        true => {
-            terminal::out(&json!({ "server": server, "sign_in": "signed_in", "state": until }).to_string())
-        }
+        true => terminal::out(
+            &json!({ "server": server, "sign_in": "signed_in", "state": until.as_str() }).to_string(),
+        ),
         false => terminal::out(&say!("mcp-signed-in-now", server, until, tools = known.accepted.len())),
     }
     Ok(())

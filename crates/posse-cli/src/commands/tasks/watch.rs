@@ -1,6 +1,5 @@
 //! `posse tasks watch`: prints the events of a task and of everything below it until the task ends, whoever drives it.
 
-use std::collections::{HashMap, HashSet};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::state::TaskState;
 use posse_messages::say;
-use posse_runtime::driver::read_events;
+use posse_runtime::follow::{EventCursors, task_tree};
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::{JournalStore, Observer, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::ports::{JournalStore, Observer};
 use posse_store::SqliteStore;
 
 use super::find;
@@ -24,9 +23,6 @@ use crate::terminal;
 /// Poll interval: shorter is not noticed, and polling costs next to nothing.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Records read at a time: large ones stay within memory.
-const PAGE: usize = 200;
-
 pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let id = find(&*store, wanted).await?.id;
@@ -34,9 +30,9 @@ pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let (mut watched, mut told) = (EventCursors::default(), String::new());
     loop {
         // The rows before the records: whatever is written in between is then part of the records.
-        let rows = tree(&store, &id).await?;
+        let rows = task_tree(&*store, &id).await?;
         for row in &rows {
-            watched.follow(&store, row, observer).await?;
+            watched.follow(&*store, row, observer).await?;
         }
         let Some(row) = rows.first() else { return Ok(ExitCode::FAILURE) };
         // The exit code of the run itself, so that a script can wait for a task.
@@ -51,47 +47,6 @@ pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
             told.clone_from(&row.owner);
         }
         tokio::time::sleep(LOOK).await;
-    }
-}
-
-/// Returns the task and everything below it, parents first.
-async fn tree(store: &SqliteStore, id: &TaskId) -> Result<Vec<TaskRow>> {
-    let mut rows = store.find_tasks(TaskQuery::of(TaskFilter::Session(id.session().to_owned()))).await?;
-    // Newest first, and a parent is older than its children.
-    rows.reverse();
-    let mut within = HashSet::new();
-    rows.retain(|row| {
-        let belongs = row.id == *id || row.parent.as_ref().is_some_and(|parent| within.contains(parent));
-        belongs && within.insert(row.id.clone())
-    });
-    Ok(rows)
-}
-
-/// Positions up to which the events of tasks were shown.
-#[derive(Default)]
-struct EventCursors {
-    next: HashMap<TaskId, u64>,
-    ended: HashSet<TaskId>,
-}
-
-impl EventCursors {
-    async fn follow(&mut self, store: &SqliteStore, row: &TaskRow, observer: &dyn Observer) -> Result<()> {
-        if self.ended.contains(&row.id) {
-            return Ok(());
-        }
-        let next = self.next.entry(row.id.clone()).or_default();
-        loop {
-            let (events, after) = read_events(store, &row.id, *next, PAGE).await?;
-            if after == *next {
-                break;
-            }
-            *next = after;
-            events.iter().for_each(|entry| observer.event(entry));
-        }
-        if let TaskState::Ended(_) = row.state {
-            self.ended.insert(row.id.clone());
-        }
-        Ok(())
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use posse_core::id::TaskId;
-use posse_core::outcome::Outcome;
-use posse_core::usage::{SpendingTotal, dollars};
-use posse_core::verify::VerifyEvidence;
 use serde_json::{Value, json};
+
+use crate::id::TaskId;
+use crate::outcome::Outcome;
+use crate::usage::{SpendingTotal, dollars};
+use crate::verify::VerifyEvidence;
 
 /// Builds the envelope. `cost` is that of the task alone, in millionths of a dollar, `None` if a price is unknown.
 /// `tree` includes its subagents.

@@ -1,14 +1,13 @@
 //! Explains why tools were refused in a run, and the remedy for each.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use posse_core::agent::Agent;
-use posse_core::grant::Grant;
-use posse_core::text::visible;
-use posse_core::tool::ToolEffect;
-use posse_messages::say;
-use posse_runtime::ports::Tool;
+use posse_messages::{LocalizedText, localized};
+
+use crate::agent::Agent;
+use crate::grant::Grant;
+use crate::text::visible;
+use crate::tool::ToolEffect;
 
 /// The operator's grant, kept to explain refusals.
 pub struct OperatorGrant {
@@ -28,14 +27,8 @@ enum RefusalReason {
 }
 
 impl OperatorGrant {
-    /// Creates the explanation of a grant on these tools.
-    pub fn new(grant: &Grant, tools: &[Arc<dyn Tool>], read_only: bool, denied: Vec<String>) -> Self {
-        let effects = tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
-        Self { grant: grant.clone(), effects, read_only, denied }
-    }
-
     /// Formats one line per reason, with the tools refused for it.
-    pub fn explain(&self, agent: &Agent, refused: &[String]) -> Vec<String> {
+    pub fn explain(&self, agent: &Agent, refused: &[String]) -> Vec<LocalizedText> {
         use RefusalReason::{AgentFile, Configuration, NotAllowed, ReadOnly};
         let mut lines = Vec::new();
         for reason in [AgentFile, ReadOnly, Configuration, NotAllowed] {
@@ -46,12 +39,12 @@ impl OperatorGrant {
             }
             let tools = visible(&tools);
             let advice = match reason {
-                AgentFile => say!("refused-by-agent-file", agent = agent.name),
-                ReadOnly => say!("refused-by-flag"),
-                Configuration => say!("refused-by-configuration"),
-                NotAllowed => say!("refused-to-allow", tools),
+                AgentFile => localized!("refused-by-agent-file", agent = agent.name),
+                ReadOnly => localized!("refused-by-flag"),
+                Configuration => localized!("refused-by-configuration"),
+                NotAllowed => localized!("refused-to-allow", tools),
             };
-            lines.push(say!("refused-tools", tools, advice));
+            lines.push(localized!("refused-tools", tools, advice));
         }
         lines
     }

@@ -1,0 +1,46 @@
+//! Tools by name and pattern, as a person lists them. A name that means no tool is an error: a misspelling must not
+//! allow anything, nor ask about nothing.
+
+use posse_messages::localized;
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::pattern::ToolPattern;
+use crate::text::nearest;
+use crate::tool::expand;
+
+/// Resolves names, and the groups among them, to tools that are there.
+pub fn named_tools<'a>(list: impl IntoIterator<Item = &'a String>, there: &[&str]) -> Result<Vec<String>> {
+    let names: Vec<String> = list.into_iter().flat_map(|name| expand(name)).collect();
+    match names.iter().find(|name| !there.contains(&name.as_str())) {
+        Some(unknown) => {
+            Err(Error::new(ErrorCode::InvalidTool, localized!("tool-to-allow-unknown", unknown))
+                .hint(localized!("there-are", names = there.join(", "))))
+        }
+        None => Ok(names),
+    }
+}
+
+/// Parses patterns that match tools which are there. Patterns of MCP tools are not checked: those tools are known only
+/// when their server runs.
+pub fn patterns_of(list: &[String], there: &[&str]) -> Result<Vec<ToolPattern>> {
+    let mut all = Vec::new();
+    for raw in list {
+        for pattern in ToolPattern::parse(raw)? {
+            let name = pattern.name();
+            if !name.starts_with("mcp__") && !there.iter().any(|tool| pattern.names(tool)) {
+                return Err(not_there(name, there));
+            }
+            all.push(pattern);
+        }
+    }
+    Ok(all)
+}
+
+fn not_there(unknown: &str, there: &[&str]) -> Error {
+    let there_are = localized!("there-are", names = there.join(", "));
+    let hint = match nearest(unknown, there.iter().copied()) {
+        Some(name) => there_are.map(|there_are| format!("{} {there_are}", localized!("did-you-mean", name))),
+        None => there_are,
+    };
+    Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown)).hint(hint)
+}
