@@ -30,11 +30,10 @@ use posse_messages::say;
 
 pub use worker::in_background;
 
-use crate::args::{CliArgs, CliCommand, LeasesArgs, LeasesCommand, TasksCommand};
+use crate::args::{CliArgs, CliCommand};
 use crate::terminal;
 
-pub fn dispatch(args: CliArgs) -> Result<ExitCode> {
-    let CliArgs { global, command } = args;
+pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
     match command {
         CliCommand::Completions { shell } => {
             // Into a buffer first: the generator panics when standard output is closed.
@@ -51,44 +50,16 @@ pub fn dispatch(args: CliArgs) -> Result<ExitCode> {
         CliCommand::Run(args) => block_on(run::run(&global, args)),
         CliCommand::Review(args) => block_on(review::run(&global, args)),
         CliCommand::Chat(args) => block_on(chat::run(&global, args)),
-        CliCommand::Tasks(TasksCommand::List(filter)) => block_on(tasks::list(&global, &filter)),
-        CliCommand::Tasks(TasksCommand::Watch { task }) => block_on(tasks::watch(&global, &task)),
-        CliCommand::Tasks(TasksCommand::Cancel { task }) => block_on(tasks::cancel(&global, &task)),
-        CliCommand::Tasks(TasksCommand::Send { task, message }) => {
-            block_on(tasks::send(&global, &task, message))
-        }
-        CliCommand::Tasks(TasksCommand::Answer { task, answer }) => {
-            block_on(tasks::answer(&global, &task, answer))
-        }
-        CliCommand::Tasks(TasksCommand::Diff { task }) => block_on(tasks::diff(&global, &task)),
-        CliCommand::Tasks(TasksCommand::Apply { task, protected }) => {
-            block_on(tasks::apply(&global, &task, protected))
-        }
-        CliCommand::Tasks(TasksCommand::Delete { tasks, force }) => {
-            block_on(gc::delete(&global, &tasks, force))
-        }
+        CliCommand::Tasks(command) => block_on(tasks::run(&global, command)),
         CliCommand::Gc(args) => block_on(gc::run(&global, &args)),
-        CliCommand::Tasks(TasksCommand::Discard { task }) => block_on(tasks::discard(&global, &task)),
-        CliCommand::Leases(LeasesArgs { command: None }) => block_on(leases::list(&global)),
-        CliCommand::Leases(LeasesArgs { command: Some(LeasesCommand::Release { task, force }) }) => {
-            block_on(leases::release(&global, &task, force))
-        }
+        CliCommand::Leases(args) => block_on(leases::run(&global, args)),
         CliCommand::Worker(args) => block_on(worker::run(&global, &args)),
         CliCommand::Mcp(args) => block_on(mcp::run(&global, args)),
-        CliCommand::Tasks(TasksCommand::Show { task, result }) => {
-            block_on(tasks::show(&global, &task, result.as_deref()))
-        }
-        CliCommand::Tasks(TasksCommand::Export { task, out, tree }) => {
-            block_on(export::run(&global, &task, out.as_deref(), tree))
-        }
         CliCommand::Cost(args) => block_on(cost::run(&global, &args)),
         CliCommand::Servers(args) => block_on(servers::run(&global, args.command)),
         CliCommand::Approvals(command) => block_on(approvals::run(&global, command)),
         CliCommand::Context(args) => block_on(context::run(&global, args)),
         CliCommand::Sessions(command) => block_on(sessions::run(&global, command)),
-        CliCommand::Tasks(TasksCommand::Resume { task, more }) => {
-            block_on(tasks::resume(&global, &task, &more))
-        }
     }
 }
 

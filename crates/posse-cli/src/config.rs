@@ -7,38 +7,33 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use posse_core::agent::Effort;
+use posse_core::approval::ApprovalVerdict;
 use posse_core::board::OnLimit;
 use posse_core::bounded::BoundedInteger;
 use posse_core::definition::OnUnknownModel;
 use posse_core::grant::NetworkGrant;
-use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::registry::McpServerConfig;
 use posse_messages::say;
-use posse_models::providers::ProviderConfig;
+use posse_models::providers::ModelsConfig;
 use posse_net::AddressException;
 use posse_sandbox::config::SandboxConfig;
-use serde::de::{self, Deserialize, Deserializer};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny};
+use toml::Spanned;
 
 pub const PROJECT_FILE: &str = "posse.toml";
 /// Largest file that is read: configuration is written by hand.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Config {
-    /// `provider:model` or an alias.
-    pub model: Option<String>,
-    /// Tried in order when the model cannot answer.
-    pub fallback_models: Vec<String>,
-    /// Handling of an agent file that names an unknown model.
-    pub on_unknown_model: OnUnknownModel,
-    pub aliases: BTreeMap<String, String>,
+    /// Keys at the top level of the file.
+    #[serde(skip)]
+    pub models: ModelsConfig,
     pub limits: LimitsConfig,
     pub model_settings: ModelSettingsConfig,
     pub grant: GrantConfig,
-    pub providers: BTreeMap<String, ProviderConfig>,
-    pub prices: BTreeMap<String, Price>,
     pub bash: BashConfig,
     pub sandbox: SandboxConfig,
     pub log: LogConfig,
@@ -49,13 +44,42 @@ pub struct Config {
     pub secrets: SecretsConfig,
     pub approvals: ApprovalsConfig,
     pub mcp: McpConfig,
-    /// Files that were read, for `posse doctor`.
     #[serde(skip)]
+    pub origin: ConfigOrigin,
+}
+
+/// Files that a configuration comes from.
+#[derive(Debug, Clone, Default)]
+pub struct ConfigOrigin {
+    /// Files that were read, for `posse doctor`.
     pub files: Vec<PathBuf>,
     /// Files that were found and not read, with the reason.
-    #[serde(skip)]
     pub warnings: Vec<String>,
 }
+
+/// Keys at the top level, in the order of the manual. The models have no table of their own, so each part of the file is
+/// read by itself, and an unknown key is found here.
+const KEYS: &[&str] = &[
+    "model",
+    "fallback_models",
+    "on_unknown_model",
+    "aliases",
+    "limits",
+    "model_settings",
+    "grant",
+    "providers",
+    "prices",
+    "bash",
+    "sandbox",
+    "log",
+    "telemetry",
+    "session",
+    "store",
+    "network",
+    "secrets",
+    "approvals",
+    "mcp",
+];
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -166,7 +190,7 @@ pub struct SessionSettings {
     /// Maximum number of tasks per parent that run, wait, or have ended uncollected.
     pub max_open_tasks: Option<BoundedInteger<1, 10_000>>,
     /// Handling of a task beyond `max_running` that does not set `queue`.
-    pub on_limit: Option<OnLimitConfig>,
+    pub on_limit: Option<OnLimit>,
     /// Seconds without a heartbeat after which a task may lose its write lease.
     pub lease_s: Option<BoundedInteger<1, 86_400>>,
 }
@@ -202,22 +226,6 @@ impl TryFrom<String> for SizeText {
     type Error = String;
     fn try_from(raw: String) -> Result<Self, String> {
         posse_core::sizes::parse(&raw).map(Self)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnLimitConfig {
-    Reject,
-    Queue,
-}
-
-impl From<OnLimitConfig> for OnLimit {
-    fn from(config: OnLimitConfig) -> Self {
-        match config {
-            OnLimitConfig::Reject => OnLimit::Reject,
-            OnLimitConfig::Queue => OnLimit::Queue,
-        }
     }
 }
 
@@ -259,7 +267,7 @@ pub struct ApprovalsConfig {
     /// Seconds that a call waits for its answer.
     pub deadline_s: Option<BoundedInteger<1, 604_800>>,
     /// Verdict at the deadline; `deny` if unset.
-    pub default: Option<ApprovalDefault>,
+    pub default: Option<ApprovalVerdict>,
     /// Calls to ask about, such as `bash`, `bash(git push *)`, `write(docs/**)` or `subagent`.
     pub ask: Vec<String>,
     /// Calls that run without asking although a rule would ask.
@@ -277,13 +285,6 @@ pub enum ApprovalMode {
     AllowListed,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ApprovalDefault {
-    Approve,
-    Deny,
-}
-
 /// Search places for configuration, and the user.
 #[derive(Clone, Copy)]
 pub struct ConfigSources<'a> {
@@ -299,35 +300,36 @@ pub struct ConfigSources<'a> {
 pub fn load(sources: ConfigSources<'_>) -> Result<Config> {
     if let Some(path) = sources.explicit {
         let mut config = parse(path, &read(path)?)?;
-        config.files.push(path.to_owned());
+        config.origin.files.push(path.to_owned());
         return Ok(config);
     }
     let mut config = Config::default();
     if let Some(path) = sources.user_dir.map(|dir| dir.join("config.toml")).filter(|path| path.exists()) {
         config = parse(&path, &read(&path)?)?;
-        config.files.push(path);
+        config.origin.files.push(path);
     }
-    if let Some(path) = nearest_project_file(sources, &mut config.warnings) {
+    if let Some(path) = nearest_project_file(sources, &mut config.origin.warnings) {
         let project = parse(&path, &read(&path)?)?;
         forbid_rights(&path, &project)?;
         config.take_over(project);
-        config.files.push(path);
+        config.origin.files.push(path);
     }
     Ok(config)
 }
 
 impl Config {
     fn take_over(&mut self, project: Config) {
-        self.model = project.model.or(self.model.take());
-        if !project.fallback_models.is_empty() {
-            self.fallback_models = project.fallback_models;
+        let (mine, theirs) = (&mut self.models, project.models);
+        mine.model = theirs.model.or(mine.model.take());
+        if !theirs.fallback_models.is_empty() {
+            mine.fallback_models = theirs.fallback_models;
         }
-        if project.on_unknown_model == OnUnknownModel::Error {
-            self.on_unknown_model = OnUnknownModel::Error;
+        if theirs.on_unknown_model == OnUnknownModel::Error {
+            mine.on_unknown_model = OnUnknownModel::Error;
         }
         // Aliases of the user win.
-        for (alias, model) in project.aliases {
-            self.aliases.entry(alias).or_insert(model);
+        for (alias, model) in theirs.aliases {
+            mine.aliases.entry(alias).or_insert(model);
         }
         let (mine, theirs) = (&mut self.limits, project.limits);
         mine.context_window = theirs.context_window.or(mine.context_window);
@@ -358,7 +360,7 @@ fn lower<T: Copy>(mine: Option<T>, theirs: Option<T>, le: fn(&T, &T) -> bool) ->
 /// the model.
 fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     let refused = [
-        ("providers", !project.providers.is_empty()),
+        ("providers", !project.models.providers.is_empty()),
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
         ("sandbox", project.sandbox != SandboxConfig::default()),
@@ -373,7 +375,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("approvals.deadline_s", project.approvals.deadline_s.is_some()),
         ("approvals.default", project.approvals.default.is_some()),
         ("approvals.allow", !project.approvals.allow.is_empty()),
-        ("prices", !project.prices.is_empty()),
+        ("prices", !project.models.prices.is_empty()),
         ("mcp", !project.mcp.servers.is_empty()),
         ("mcp.write", !project.mcp.write.is_empty()),
         ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
@@ -383,9 +385,9 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     ];
     let is_script = |model: &String| model.trim_start().starts_with("scripted:");
     let scripts = [
-        ("model", project.model.iter().any(is_script)),
-        ("fallback_models", project.fallback_models.iter().any(is_script)),
-        ("aliases", project.aliases.values().any(is_script)),
+        ("model", project.models.model.iter().any(is_script)),
+        ("fallback_models", project.models.fallback_models.iter().any(is_script)),
+        ("aliases", project.models.aliases.values().any(is_script)),
     ];
     let text = match (refused.iter().find(|(_, set)| *set), scripts.iter().find(|(_, set)| *set)) {
         (Some((key, _)), _) => say!("project-cannot-set", path = path.display(), key),
@@ -439,9 +441,9 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
-fn parse(path: &Path, text: &str) -> Result<Config> {
-    let config: Config = toml::from_str(text).map_err(|e| {
-        let at = e.span().map_or(0, |span| span.start);
+/// Parses the text of a file.
+pub fn parse(path: &Path, text: &str) -> Result<Config> {
+    let wrong = |e: toml::de::Error, at: usize| {
         let (line, column, key) = place(text, at);
         let what = match key {
             Some(key) if !e.message().contains(&format!("`{key}`")) => format!("`{key}`: {}", e.message()),
@@ -449,8 +451,19 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
         };
         let text = format!("{}:{line}:{column}: {}", path.display(), what.trim_end().replace('\n', ", "));
         Error::new(ErrorCode::ConfigInvalid, text)
-    })?;
-    for (model, price) in &config.prices {
+    };
+    let invalid = |e: toml::de::Error| {
+        let at = e.span().map_or(0, |span| span.start);
+        wrong(e, at)
+    };
+    let keys: BTreeMap<Spanned<String>, IgnoredAny> = toml::from_str(text).map_err(invalid)?;
+    let unknown = keys.keys().filter(|key| !KEYS.contains(&key.get_ref().as_str()));
+    if let Some(key) = unknown.min_by_key(|key| key.span().start) {
+        return Err(wrong(de::Error::unknown_field(key.get_ref(), KEYS), key.span().start));
+    }
+    let models: ModelsConfig = toml::from_str(text).map_err(invalid)?;
+    let config = Config { models, ..toml::from_str(text).map_err(invalid)? };
+    for (model, price) in &config.models.prices {
         let all = [Some(price.input), Some(price.output), price.cache_read, price.cache_write];
         if let Some(wrong) = all.into_iter().flatten().find(|dollars| !dollars.is_finite() || *dollars < 0.0)
         {
@@ -554,11 +567,11 @@ mod tests {
             "[aliases]\nfast = \"x:mine\"\n[limits]\nmax_cost_usd = 2.0\nmax_turns = 3\ntimeout_s = 60\n";
         std::fs::write(user.join("config.toml"), text).unwrap();
         let config = load(ConfigSources { user_dir: Some(&user), ..at(dir.path()) }).unwrap();
-        assert_eq!((config.model.as_deref(), config.limits.max_cost_usd), (Some("a:b"), Some(2.0)));
+        assert_eq!((config.models.model.as_deref(), config.limits.max_cost_usd), (Some("a:b"), Some(2.0)));
         let limits = (config.limits.max_turns.map(|most| most.0), config.limits.timeout_s.map(|most| most.0));
         assert_eq!(limits, (Some(3), Some(9)), "the lower one counts");
         assert_eq!(
-            (config.aliases["fast"].as_str(), config.aliases["slow"].as_str()),
+            (config.models.aliases["fast"].as_str(), config.models.aliases["slow"].as_str()),
             ("x:mine", "x:theirs")
         );
     }
@@ -598,9 +611,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(PROJECT_FILE), "model = \"a:b\"\n").unwrap();
         let mine = at(dir.path());
-        assert_eq!(load(mine).unwrap().model.as_deref(), Some("a:b"));
+        assert_eq!(load(mine).unwrap().models.model.as_deref(), Some("a:b"));
         let config = load(ConfigSources { user: mine.user + 1, ..mine }).unwrap();
-        assert_eq!(config.model, None);
-        assert!(config.warnings[0].contains("belongs to another user"), "{:?}", config.warnings);
+        assert_eq!(config.models.model, None);
+        assert!(
+            config.origin.warnings[0].contains("belongs to another user"),
+            "{:?}",
+            config.origin.warnings
+        );
     }
 }

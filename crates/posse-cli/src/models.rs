@@ -7,25 +7,9 @@ use posse_mcp::server::{ConnectedHosts, HostModel};
 use posse_models::providers::{CustomProvider, HOST, ModelSource, ModelsConfig, RecordingMode};
 use posse_runtime::ports::Model;
 
-use crate::config::Config;
-
 /// Reads an environment variable; an empty one counts as unset.
 pub fn process_env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
-}
-
-impl Config {
-    /// Returns what the configuration says about models.
-    pub fn models(&self) -> ModelsConfig {
-        ModelsConfig {
-            model: self.model.clone(),
-            fallback_models: self.fallback_models.clone(),
-            on_unknown_model: self.on_unknown_model,
-            aliases: self.aliases.clone(),
-            providers: self.providers.clone(),
-            prices: self.prices.clone(),
-        }
-    }
 }
 
 /// Creates the source of models, with those that connected hosts lend.

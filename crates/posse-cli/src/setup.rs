@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use posse_core::agent::{Agent, ModelSettings};
-use posse_core::approval::{self, ApprovalHandling, ApprovalPolicy};
-use posse_core::board::{BoardLimits, OnLimit};
+use posse_core::approval::{ApprovalHandling, ApprovalPolicy};
+use posse_core::board::BoardLimits;
 use posse_core::budget::BudgetCaps;
 use posse_core::confinement::NetworkReach;
 use posse_core::grant::{Grant, GrantRule, Rights, RootGrant, RuleVerdict, SandboxTier};
@@ -52,7 +52,7 @@ use posse_tools::skill::SkillCatalog;
 use posse_tools::verify::CommandVerifier;
 
 use crate::args::{GlobalArgs, RunOptions};
-use crate::config::{self, ApprovalDefault, ApprovalMode, Config, ConfigSources};
+use crate::config::{self, ApprovalMode, Config, ConfigSources};
 use crate::models::{self, process_env};
 use crate::terminal;
 
@@ -164,7 +164,7 @@ impl Setup {
             home: home.as_deref(),
             user: user(),
         })?;
-        for warning in &config.warnings {
+        for warning in &config.origin.warnings {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         let telemetry = telemetry(global, &config);
@@ -197,19 +197,19 @@ impl Setup {
             (None, Some(path)) => RecordingMode::Replay(path.clone()),
             (None, None) => RecordingMode::None,
         };
-        let source = models::source(self.config.models(), process_env, tape, self.hosts.clone())?;
+        let source = models::source(self.config.models.clone(), process_env, tape, self.hosts.clone())?;
         Ok(self.models.get_or_init(|| Arc::new(source.sharing(&self.state))).clone())
     }
 
     /// Builds the orchestrator, which `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &RunOptions) -> Result<Agent> {
-        let model = self.config.models().default_model(how.common.model.as_deref(), &process_env)?;
+        let model = self.config.models.default_model(how.common.model.as_deref(), &process_env)?;
         Ok(self.orchestrator_with(how, model))
     }
 
     /// Returns the default model, if one is configured.
     pub fn configured_model(&self, how: &RunOptions) -> Result<Option<String>> {
-        self.config.models().configured_model(how.common.model.as_deref(), &process_env)
+        self.config.models.configured_model(how.common.model.as_deref(), &process_env)
     }
 
     /// Builds the orchestrator with this model.
@@ -218,7 +218,7 @@ impl Setup {
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Agent {
             description: "Works on the task and delegates".to_owned(),
-            fallback_models: self.config.fallback_models.clone(),
+            fallback_models: self.config.models.fallback_models.clone(),
             settings: self.settings(how),
             limits: self.limits(how, &model),
             ..Agent::new(name("orchestrator"), model, prompt)
@@ -258,7 +258,7 @@ impl Setup {
         BoardLimits {
             running_max: configured.max_running.map_or(RULES.running_max, |most| most.0 as usize),
             open_max: configured.max_open_tasks.map_or(RULES.open_max, |most| most.0 as usize),
-            on_limit: configured.on_limit.map_or(RULES.on_limit, OnLimit::from),
+            on_limit: configured.on_limit.unwrap_or(RULES.on_limit),
         }
     }
 
@@ -472,7 +472,7 @@ impl Setup {
         if !self.config.secrets.redact {
             return SecretRedactor::off();
         }
-        let providers = || self.config.providers.values();
+        let providers = || self.config.models.providers.values();
         let headers = providers().flat_map(|provider| provider.headers.values().cloned());
         let files =
             providers().filter_map(|provider| std::fs::read_to_string(provider.api_key_file.as_ref()?).ok());
@@ -487,7 +487,9 @@ impl Setup {
 
     fn key_variables(&self) -> Vec<String> {
         let known = KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned());
-        known.chain(self.config.providers.values().filter_map(|provider| provider.key_variable())).collect()
+        known
+            .chain(self.config.models.providers.values().filter_map(|provider| provider.key_variable()))
+            .collect()
     }
 
     /// Returns the operator's ask rules, which apply at every depth.
@@ -516,10 +518,7 @@ impl Setup {
         Ok(ApprovalPolicy {
             allow: found.patterns("approvals.allow", &configured.allow)?,
             deadline_ms: configured.deadline_s.map_or(usual.deadline_ms, |seconds| seconds.0 * 1000),
-            on_deadline: match configured.default {
-                Some(ApprovalDefault::Approve) => approval::ApprovalVerdict::Approve,
-                Some(ApprovalDefault::Deny) | None => usual.on_deadline,
-            },
+            on_deadline: configured.default.unwrap_or(usual.on_deadline),
             ..usual
         })
     }

@@ -20,7 +20,8 @@ pub struct BoardLimits {
 }
 
 /// Reaction to a spawn beyond the concurrency limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum OnLimit {
     Reject,
     Queue,

@@ -36,7 +36,8 @@ use crate::watch::{StallTimeouts, WatchedModel};
 pub type EnvLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Models, aliases, providers and prices of a configuration.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default)]
 pub struct ModelsConfig {
     /// `provider:model` or an alias.
     pub model: Option<String>,

@@ -128,17 +128,17 @@ fn new(global: &GlobalArgs, name: &str, user: bool) -> Result<ExitCode> {
         };
         Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e).hint(hint)
     })?;
-    let around = around(&Setup::load(global)?.snapshot(), name.as_str(), &path);
+    let (shadows, hidden_by) = around(&Setup::load(global)?.snapshot(), name.as_str(), &path);
     if global.json {
-        let value = json!({ "path": path.display().to_string(), "shadows": around.shadows, "hidden_by": around.hidden_by });
+        let value = json!({ "path": path.display().to_string(), "shadows": shadows, "hidden_by": hidden_by });
         terminal::out(&value.to_string());
     } else {
         terminal::out(&path.display().to_string());
     }
-    for other in &around.shadows {
+    for other in &shadows {
         terminal::note(&visible(&say!("agent-shadows", name, other)));
     }
-    if let Some(other) = &around.hidden_by {
+    if let Some(other) = &hidden_by {
         terminal::note(&visible(&say!("agent-is-shadowed", name, other)));
     }
     let next = match user {
@@ -149,26 +149,14 @@ fn new(global: &GlobalArgs, name: &str, user: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Other agent files with the name of a new agent.
-struct NameConflicts {
-    shadows: Vec<String>,
-    hidden_by: Option<String>,
-}
-
-fn around(snapshot: &RegistrySnapshot, name: &str, path: &Path) -> NameConflicts {
+/// Finds the files that a new agent file shadows, and the file that shadows it.
+fn around(snapshot: &RegistrySnapshot, name: &str, path: &Path) -> (Vec<String>, Option<String>) {
     let written = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
-    let Some(entry) = snapshot.entry(name) else {
-        return NameConflicts { shadows: Vec::new(), hidden_by: None };
-    };
+    let Some(entry) = snapshot.entry(name) else { return (Vec::new(), None) };
     let all = std::iter::once(&entry.chosen).chain(&entry.shadowed);
-    let paths: Vec<String> = all.map(|file| file.read.origin.path.clone()).collect();
-    match paths.iter().position(|path| *path == written) {
-        Some(0) | None => NameConflicts { shadows: paths.into_iter().skip(1).collect(), hidden_by: None },
-        Some(at) => NameConflicts {
-            hidden_by: paths.first().cloned(),
-            shadows: paths.into_iter().skip(at + 1).collect(),
-        },
-    }
+    let mut paths: Vec<String> = all.map(|file| file.read.origin.path.clone()).collect();
+    let at = paths.iter().position(|path| *path == written).unwrap_or(0);
+    (paths.split_off(at + 1), (at > 0).then(|| paths.swap_remove(0)))
 }
 
 fn export(global: &GlobalArgs, name: &str, to: &str, out: Option<&Path>, force: bool) -> Result<ExitCode> {

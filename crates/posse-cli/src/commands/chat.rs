@@ -69,7 +69,7 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
         };
         let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
         let outcome = room.work(work).await?;
-        code = room.conclude(&task, &talk.lead.agent, &outcome, began).await;
+        code = room.ended(&task, &talk.lead.agent, &outcome, began).await.conclude().await;
     }
     talk.setup().close_servers().await;
     retention::apply_later(global, &talk.setup().config.store, &talk.setup().state);

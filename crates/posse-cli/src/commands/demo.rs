@@ -99,7 +99,8 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }
-    let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began).await;
+    let id = TaskId::root(&session_id);
+    let code = room.ended(&id, &orchestrator, &outcome, began).await.conclude().await;
     if !global.json && outcome.status() == OutcomeStatus::Completed {
         terminal::note(&format!("\n{}", say!("demo-end", state = state.display())));
     }

@@ -66,7 +66,7 @@ async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
     };
     findings.push(configuration(&setup));
     findings.extend(keys(&setup));
-    findings.push(match setup.config.models().default_model(None, &process_env) {
+    findings.push(match setup.config.models.default_model(None, &process_env) {
         Ok(model) => DoctorFinding::new("model", CheckMark::Fine, model),
         Err(e) => DoctorFinding::new(
             "model",
@@ -90,7 +90,8 @@ async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
 }
 
 fn configuration(setup: &Setup) -> DoctorFinding {
-    let files: Vec<String> = setup.config.files.iter().map(|path| path.display().to_string()).collect();
+    let files: Vec<String> =
+        setup.config.origin.files.iter().map(|path| path.display().to_string()).collect();
     let user = user_config_dir().map(|dir| dir.join("config.toml").display().to_string()).unwrap_or_default();
     match files.as_slice() {
         [] => DoctorFinding::new("configuration", CheckMark::Info, say!("doctor-no-configuration", user)),
@@ -102,7 +103,7 @@ fn configuration(setup: &Setup) -> DoctorFinding {
 fn keys(setup: &Setup) -> Vec<DoctorFinding> {
     let mut names: Vec<String> =
         KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
-    names.extend(setup.config.providers.values().filter_map(|provider| provider.key_variable()));
+    names.extend(setup.config.models.providers.values().filter_map(|provider| provider.key_variable()));
     names.sort_unstable();
     names.dedup();
     let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();

@@ -190,24 +190,51 @@ impl RunSession {
         }
     }
 
+    /// Describes a run that has ended. Its spending is read from the store, with that of its subagents.
+    pub async fn ended<'a>(
+        &'a self,
+        id: &'a TaskId,
+        agent: &'a Agent,
+        outcome: &'a Outcome,
+        began: Instant,
+    ) -> EndedRun<'a> {
+        let own = outcome.usage.spending(outcome.turns);
+        // If the store cannot be read now, the answer still matters more than its exact price.
+        let tree = self.session.stores().store.tree_total(id).await.unwrap_or(own);
+        EndedRun { room: self, id, agent, outcome, began, tree }
+    }
+}
+
+/// A run that has ended, to be reported.
+pub struct EndedRun<'a> {
+    room: &'a RunSession,
+    pub id: &'a TaskId,
+    agent: &'a Agent,
+    pub outcome: &'a Outcome,
+    began: Instant,
+    /// Spending of the task and its subagents.
+    tree: SpendingTotal,
+}
+
+impl EndedRun<'_> {
     /// Prints the outcome and returns the exit code.
-    pub async fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
-        let tree = self.tree(id, outcome).await;
-        let edits = self.edits(id, outcome, &tree, began).await;
-        if self.json {
-            let mut value = self.envelope(id, agent, outcome, &tree, began).await;
+    pub async fn conclude(&self) -> ExitCode {
+        let Self { room, id, outcome, .. } = self;
+        let edits = self.edits().await;
+        if room.json {
+            let mut value = self.envelope().await;
             value["changes"] = edits.iter().map(EditedFile::to_json).collect();
             terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
         }
-        self.remark(id, agent, outcome, began).await;
+        self.remark().await;
         let delivery = match outcome.text.trim_end() {
             "" => OutputDelivery::Done,
             text => terminal::deliver(text),
         };
         tell_edits(id, &edits);
-        terminal::note(&self.summary(id, agent, outcome, &tree));
-        for task in self.kept_apart(id) {
+        terminal::note(&self.summary());
+        for task in self.kept_apart() {
             terminal::note(&say!("changes-kept-apart", task));
         }
         match delivery {
@@ -217,37 +244,23 @@ impl RunSession {
     }
 
     /// Lists files changed by the task and its subagents; in a conversation, since the last message.
-    async fn edits(
-        &self,
-        id: &TaskId,
-        outcome: &Outcome,
-        tree: &SpendingTotal,
-        began: Instant,
-    ) -> Vec<EditedFile> {
-        if tree.tasks <= 1 && outcome.changed_files.is_empty() && outcome.in_doubt.is_empty() {
+    async fn edits(&self) -> Vec<EditedFile> {
+        let Outcome { changed_files, in_doubt, .. } = self.outcome;
+        if self.tree.tasks <= 1 && changed_files.is_empty() && in_doubt.is_empty() {
             return Vec::new();
         }
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let span = EditSpan::LastMessage { since_ms: now_ms().saturating_sub(took) };
-        match edits::gather(&*self.session.stores().store, id, span).await {
-            Ok(edits) => edits,
-            Err(e) => {
-                terminal::warn(&e);
-                Vec::new()
-            }
-        }
+        let edits = edits::gather(&*self.room.session.stores().store, self.id, span).await;
+        edits.unwrap_or_else(|e| {
+            terminal::warn(&e);
+            Vec::new()
+        })
     }
 
-    /// Sums the spending of a task and its subagents, as stored.
-    pub async fn tree(&self, id: &TaskId, outcome: &Outcome) -> SpendingTotal {
-        let own = outcome.usage.spending(outcome.turns);
-        // If the store cannot be read now, the answer still matters more than its exact price.
-        self.session.stores().store.tree_total(id).await.unwrap_or(own)
-    }
-
-    /// Returns the text of every readable reply of a task, in order.
-    pub async fn replies(&self, id: &TaskId) -> Vec<String> {
-        let records = self.session.stores().store.records(id).await.unwrap_or_default();
+    /// Returns the text of every readable reply of the task, in order.
+    pub async fn replies(&self) -> Vec<String> {
+        let records = self.room.session.stores().store.records(self.id).await.unwrap_or_default();
         let text = |block: &Block| match block {
             Block::Text { text, .. } => Some(text.clone()),
             Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
@@ -260,66 +273,61 @@ impl RunSession {
     }
 
     /// Builds the JSON envelope of the outcome.
-    pub async fn envelope(
-        &self,
-        id: &TaskId,
-        agent: &Agent,
-        outcome: &Outcome,
-        tree: &SpendingTotal,
-        began: Instant,
-    ) -> Value {
-        let cost = self.cost(agent, outcome);
-        let mut value = envelope(id, &agent.model, outcome, cost, tree, began.elapsed());
+    pub async fn envelope(&self) -> Value {
+        let Self { room, id, agent, outcome, began, tree } = self;
+        let mut value = envelope(id, &agent.model, outcome, self.cost(), tree, began.elapsed());
+        let ids = |tasks: &[TaskId]| tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
         // Detached tasks; a worker resumes them.
-        let left = self.session.left_running();
-        value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
-        let resumable = self.stopped_with(id, outcome).await;
-        value["resumes_with"] = resumable.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
-        value["kept_apart"] = self.kept_apart(id).iter().map(TaskId::as_str).collect::<Vec<_>>().into();
+        value["left_running"] = ids(&room.session.left_running());
+        value["resumes_with"] = ids(&self.stopped_with().await);
+        value["kept_apart"] = ids(&self.kept_apart());
         value
     }
 
     /// Finds tasks that stopped with this one and continue when it is resumed.
-    async fn stopped_with(&self, id: &TaskId, outcome: &Outcome) -> Vec<TaskId> {
-        if outcome.stop == StopReason::Answered {
+    async fn stopped_with(&self) -> Vec<TaskId> {
+        if self.outcome.stop == StopReason::Answered {
             return Vec::new();
         }
-        self.session.stopped_with(id).await.unwrap_or_else(|e| {
+        self.room.session.stopped_with(self.id).await.unwrap_or_else(|e| {
             terminal::warn(&e);
             Vec::new()
         })
     }
 
     /// Lists tasks of this run whose worktrees still hold changes.
-    fn kept_apart(&self, id: &TaskId) -> Vec<TaskId> {
-        self.aids.worktrees.as_ref().map(|apart| apart.kept(id.session())).unwrap_or_default()
+    fn kept_apart(&self) -> Vec<TaskId> {
+        let worktrees = self.room.aids.worktrees.as_ref();
+        worktrees.map(|apart| apart.kept(self.id.session())).unwrap_or_default()
     }
 
     /// Price of the task without its subagents: as journaled, or at today's price for a task journaled without one.
-    fn cost(&self, agent: &Agent, outcome: &Outcome) -> Option<u64> {
-        outcome.usage.cost_micros.or_else(|| {
-            let open = self.session.stores().models.open(agent).ok();
-            open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by))
+    fn cost(&self) -> Option<u64> {
+        let Outcome { usage, answered_by, .. } = self.outcome;
+        usage.cost_micros.or_else(|| {
+            let open = self.room.session.stores().models.open(self.agent).ok();
+            open.and_then(|open| open.tariff.cost(usage, answered_by))
         })
     }
 
     /// Prints notes that belong before the answer.
-    pub async fn remark(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) {
-        for left in self.session.left_running() {
+    pub async fn remark(&self) {
+        let Self { room, id, agent, outcome, began, .. } = self;
+        for left in room.session.left_running() {
             terminal::note(&say!("goes-on-with-worker", left));
         }
         if outcome.status() != OutcomeStatus::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));
         }
-        let stopped = self.stopped_with(id, outcome).await;
+        let stopped = self.stopped_with().await;
         if !stopped.is_empty() {
             let tasks = stopped.iter().map(TaskId::short).collect::<Vec<_>>().join(", ");
             terminal::note(&format!("  {}", say!("resumes-with", tasks)));
         }
-        if let Some(remark) = self.session.stores().agents.remark() {
+        if let Some(remark) = room.session.stores().agents.remark() {
             terminal::note(&remark);
         }
-        for warning in outcome.warnings.iter().chain(&self.aids.servers.remarks()) {
+        for warning in outcome.warnings.iter().chain(&room.aids.servers.remarks()) {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         for error in &outcome.schema_errors {
@@ -328,7 +336,7 @@ impl RunSession {
         for found in outcome.evidence.iter().filter(|found| !found.passed()) {
             terminal::note(&failure(found));
         }
-        for line in self.aids.operator.explain(agent, &outcome.refused_tools) {
+        for line in room.aids.operator.explain(agent, &outcome.refused_tools) {
             terminal::note(&line);
         }
         for InDoubtCall { key, tool, about } in &outcome.in_doubt {
@@ -338,16 +346,17 @@ impl RunSession {
     }
 
     /// Formats the last line: status and usage.
-    pub fn summary(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, tree: &SpendingTotal) -> String {
-        let cost = self.cost(agent, outcome);
-        let cost = cost.map(|micros| format!(" · ${:.4}", dollars(micros))).unwrap_or_default();
+    pub fn summary(&self) -> String {
+        let Outcome { turns, tool_calls, usage, .. } = self.outcome;
+        let cost = self.cost().map(|micros| format!(" · ${:.4}", dollars(micros))).unwrap_or_default();
         format!(
-            "{id} · {} · {} · {} · {}{cost}{}",
-            outcome.status().wire(),
-            say!("many-turns", n = outcome.turns),
-            say!("many-tools", n = outcome.tool_calls),
-            tokens(outcome.usage.total()),
-            with_subagents(tree)
+            "{} · {} · {} · {} · {}{cost}{}",
+            self.id,
+            self.outcome.status().wire(),
+            say!("many-turns", n = turns),
+            say!("many-tools", n = tool_calls),
+            tokens(usage.total()),
+            with_subagents(&self.tree)
         )
     }
 }

@@ -13,11 +13,18 @@ use posse_runtime::ports::{JournalStore, LeaseStore, TaskRow};
 use serde_json::json;
 
 use super::tasks::{age, find};
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, LeasesArgs, LeasesCommand};
 use crate::setup::Setup;
 use crate::terminal;
 
-pub async fn list(global: &GlobalArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, args: LeasesArgs) -> Result<ExitCode> {
+    match args.command {
+        None => list(global).await,
+        Some(LeasesCommand::Release { task, force }) => release(global, &task, force).await,
+    }
+}
+
+async fn list(global: &GlobalArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let held = store.leases().await?;
@@ -45,7 +52,7 @@ pub async fn list(global: &GlobalArgs) -> Result<ExitCode> {
 }
 
 /// Releases a lease whose holder is gone, or with `force` any lease.
-pub async fn release(global: &GlobalArgs, wanted: &str, force: bool) -> Result<ExitCode> {
+async fn release(global: &GlobalArgs, wanted: &str, force: bool) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use posse_core::agent::Agent;
 use posse_core::id::TaskId;
-use posse_core::outcome::{Outcome, OutcomeStatus};
-use posse_core::usage::SpendingTotal;
+use posse_core::outcome::OutcomeStatus;
 use posse_core::{Error, ErrorCode, Result};
 use posse_git::{ChangeScope, HardenedGit, RepositoryView};
 use posse_messages::say;
@@ -19,7 +17,7 @@ use posse_runtime::session::SessionPolicy;
 use posse_runtime::session::facades::{Facade, SessionFacades};
 use serde_json::Value;
 
-use super::drive::{ProgressView, RunSession, RunView, RunWork};
+use super::drive::{EndedRun, ProgressView, RunSession, RunView, RunWork};
 use super::run::{self, SessionPlan};
 use crate::args::{GlobalArgs, ReviewArgs, RunOptions};
 use crate::models::process_env;
@@ -59,7 +57,7 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<ExitCode> {
     let (agent, delivery) = (Box::new(reviewer.clone()), plan.to_delivery());
     let outcome = room.work(RunWork::Deliver { agent, task: request.task, delivery }).await;
     setup.close_servers().await;
-    let code = conclude(&plan, &room, &id, &reviewer, &*outcome?, began).await;
+    let code = conclude(&plan, &room.ended(&id, &reviewer, &*outcome?, began).await).await;
     retention::apply_later(global, &setup.config.store, &setup.state);
     code
 }
@@ -93,31 +91,21 @@ pub fn facades() -> SessionFacades {
     [Facade::RunSubagent].into_iter().collect()
 }
 
-/// The findings of a review that has ended, if there are any, and its price and envelope.
+/// The findings of a review that has ended, if there are any, and its envelope.
 struct EndedReview {
     found: Option<ReviewFindings>,
     status: OutcomeStatus,
-    tree: SpendingTotal,
     envelope: Value,
 }
 
 impl EndedReview {
-    async fn read(
-        plan: &ReviewPlan,
-        room: &RunSession,
-        id: &TaskId,
-        agent: &Agent,
-        outcome: &Outcome,
-        began: Instant,
-    ) -> Self {
-        let found = match plan.found(outcome) {
-            None => plan.found_in(&room.replies(id).await),
+    async fn read(plan: &ReviewPlan, run: &EndedRun<'_>) -> Self {
+        let found = match plan.found(run.outcome) {
+            None => plan.found_in(&run.replies().await),
             found => found,
         };
-        let tree = room.tree(id, outcome).await;
-        let status = ReviewFindings::status(found.as_ref(), outcome);
-        let envelope = room.envelope(id, agent, outcome, &tree, began).await;
-        Self { found, status, tree, envelope }
+        let status = ReviewFindings::status(found.as_ref(), run.outcome);
+        Self { found, status, envelope: run.envelope().await }
     }
 
     fn report<'a>(&'a self, plan: &'a ReviewPlan) -> ReviewReport<'a> {
@@ -126,17 +114,10 @@ impl EndedReview {
 }
 
 /// Writes the report and returns the exit code.
-pub async fn conclude(
-    plan: &ReviewPlan,
-    room: &RunSession,
-    id: &TaskId,
-    agent: &Agent,
-    outcome: &Outcome,
-    began: Instant,
-) -> Result<ExitCode> {
-    let ended = EndedReview::read(plan, room, id, agent, outcome, began).await;
+pub async fn conclude(plan: &ReviewPlan, run: &EndedRun<'_>) -> Result<ExitCode> {
+    let ended = EndedReview::read(plan, run).await;
     let report = ended.report(plan);
-    room.remark(id, agent, outcome, began).await;
+    run.remark().await;
     for remark in report.remarks() {
         terminal::note(&say!("plain-note", note = remark));
     }
@@ -144,21 +125,14 @@ pub async fn conclude(
     let counted = ended.found.as_ref().map(ReviewFindings::counted);
     let ends =
         counted.into_iter().chain(report.verdict()).chain(report.unseen()).map(|end| format!(" · {end}"));
-    terminal::note(&format!("{}{}", room.summary(id, agent, outcome, &ended.tree), ends.collect::<String>()));
+    terminal::note(&format!("{}{}", run.summary(), ends.collect::<String>()));
     Ok(exit_code(&plan.target, ended.status, ended.found.as_ref(), delivery))
 }
 
 /// Writes the report of a review that a worker finished. Without `--output` it stays in the store.
-pub async fn write_report(
-    plan: &ReviewPlan,
-    room: &RunSession,
-    id: &TaskId,
-    agent: &Agent,
-    outcome: &Outcome,
-    began: Instant,
-) -> Result<()> {
+pub async fn write_report(plan: &ReviewPlan, run: &EndedRun<'_>) -> Result<()> {
     let Some(path) = &plan.target.output else { return Ok(()) };
-    let ended = EndedReview::read(plan, room, id, agent, outcome, began).await;
+    let ended = EndedReview::read(plan, run).await;
     write(path, plan.target.form.render(&ended.report(plan)).trim_end())?;
     terminal::note(&say!("file-written", file = path.display()));
     Ok(())

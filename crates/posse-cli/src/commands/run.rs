@@ -123,7 +123,7 @@ async fn run_in(
     let work = RunWork::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await;
     setup.close_servers().await;
-    let code = room.conclude(&id, &agent, &*outcome?, began).await;
+    let code = room.ended(&id, &agent, &*outcome?, began).await.conclude().await;
     retention::apply_later(global, &setup.config.store, &setup.state);
     Ok(code)
 }

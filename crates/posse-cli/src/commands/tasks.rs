@@ -36,24 +36,35 @@ use posse_store::SqliteStore;
 use serde_json::json;
 
 use super::drive::{ProgressView, RunSession, RunView, RunWork};
-use super::review;
 use super::run::{self, SessionPlan};
-use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags};
+use super::{export, gc, review};
+use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags, TasksCommand};
 use crate::columns::{PaddedCell, cut};
 use crate::render::{changes, price, tokens, with_subagents};
 use crate::setup::{self, Setup, in_project};
 use crate::{retention, terminal};
 
-pub use apart::{apply, discard};
-pub use cancel::run as cancel;
-pub use diff::diff;
-pub use message::{answer, send};
-pub use watch::run as watch;
-
 /// Longest result in a transcript; `--result` shows one in full.
 const SHOWN: usize = 600;
 
-pub async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode> {
+    match command {
+        TasksCommand::List(filter) => list(global, &filter).await,
+        TasksCommand::Show { task, result } => show(global, &task, result.as_deref()).await,
+        TasksCommand::Export { task, out, tree } => export::run(global, &task, out.as_deref(), tree).await,
+        TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
+        TasksCommand::Watch { task } => watch::run(global, &task).await,
+        TasksCommand::Diff { task } => diff::diff(global, &task).await,
+        TasksCommand::Apply { task, protected } => apart::apply(global, &task, protected).await,
+        TasksCommand::Discard { task } => apart::discard(global, &task).await,
+        TasksCommand::Cancel { task } => cancel::run(global, &task).await,
+        TasksCommand::Send { task, message } => message::send(global, &task, message).await,
+        TasksCommand::Answer { task, answer } => message::answer(global, &task, answer).await,
+        TasksCommand::Delete { tasks, force } => gc::delete(global, &tasks, force).await,
+    }
+}
+
+async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let rows = listed(&store, filter).await?;
@@ -110,7 +121,7 @@ async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> 
     Ok(rows.into_iter().filter(fits).take(filter.limit as usize).collect())
 }
 
-pub async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
+async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
@@ -156,7 +167,7 @@ fn tool_calls(records: &[Record]) -> Option<u32> {
     Some(replay(records, effects, 0).ok()?.run.tool_calls())
 }
 
-pub async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result<ExitCode> {
+async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result<ExitCode> {
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
     let how = RunOptions::from(TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() });
@@ -173,14 +184,15 @@ pub async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Re
     // The final report uses the time limit of this resume.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
+    let ended = room.ended(&row.id, &agent, &outcome, began).await;
     let code = match ReviewPlan::of(start) {
         Some(mut plan) => {
             if global.json {
                 plan.target.form = ReportForm::Json;
             }
-            review::conclude(&plan, &room, &row.id, &agent, &outcome, began).await
+            review::conclude(&plan, &ended).await
         }
-        None => Ok(room.conclude(&row.id, &agent, &outcome, began).await),
+        None => Ok(ended.conclude().await),
     };
     retention::apply_later(global, &taken_up.setup.config.store, &taken_up.setup.state);
     code

@@ -142,7 +142,8 @@ impl Worker {
         let outcome = room.session.resume(id.clone(), onward).await?;
         self.tell(id, &outcome).await;
         if let Some(plan) = ReviewPlan::of(&taken_up.start) {
-            review::write_report(&plan, room, id, &taken_up.start.agent, &outcome, began).await?;
+            let ended = room.ended(id, &taken_up.start.agent, &outcome, began).await;
+            review::write_report(&plan, &ended).await?;
         }
         let detached = room.session.left_running();
         room.session.finish_detached().await;

@@ -14,7 +14,7 @@ use posse_runtime::ports::ModelResolver;
 
 use super::doctor::passed_on;
 use crate::args::GlobalArgs;
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::models::{self, process_env};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
@@ -66,7 +66,7 @@ pub fn offer(global: &GlobalArgs) -> Result<Option<StoredKey>> {
 /// Finds the missing key; `None` if a server has what it needs, or if no key is set here either.
 fn missing_key(config: &Config) -> Option<MissingKey> {
     let usable = |env: fn(&str) -> Option<String>| {
-        let models = config.models();
+        let models = config.models.clone();
         let model = models.configured_model(None, &env).ok()??;
         let source = models::source(models, env, RecordingMode::None, ConnectedHosts::none()).ok()?;
         source.resolve(&model).ok()
@@ -76,11 +76,11 @@ fn missing_key(config: &Config) -> Option<MissingKey> {
     }
     let model = usable(process_env)?;
     let provider = ModelRef::parse(&model).ok()?.provider().to_owned();
-    let named = config.providers.get(&provider).and_then(|provider| provider.key_variable());
+    let named = config.models.providers.get(&provider).and_then(|provider| provider.key_variable());
     let known = KNOWN.iter().find(|known| known.name == provider);
     let usual = known.into_iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned());
     let variable = named.into_iter().chain(usual).find(|name| process_env(name).is_some())?;
-    let model = (config.model.is_none() && process_env("POSSE_MODEL").is_some()).then_some(model);
+    let model = (config.models.model.is_none() && process_env("POSSE_MODEL").is_some()).then_some(model);
     Some(MissingKey { provider, variable, model })
 }
 
@@ -100,9 +100,9 @@ fn with_key_file(before: &str, missing: &MissingKey, file: &Path) -> Option<Stri
     if let Some(model) = model {
         after = format!("model = {}\n{after}", toml::Value::from(model.as_str()));
     }
-    let config: Config = toml::from_str(&after).ok()?;
+    let config = config::parse(file, &after).ok()?;
     let is_there =
-        config.providers.get(provider).is_some_and(|own| own.api_key_file.as_deref() == Some(file));
+        config.models.providers.get(provider).is_some_and(|own| own.api_key_file.as_deref() == Some(file));
     is_there.then_some(after)
 }
 
