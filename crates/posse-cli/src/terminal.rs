@@ -10,6 +10,7 @@ use posse_core::text::visible;
 use posse_messages::say;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::termios::QueueSelector;
+use serde_json::Value;
 
 /// True once a write to standard output has failed.
 static FAILED: AtomicBool = AtomicBool::new(false);
@@ -55,6 +56,11 @@ pub fn deliver(text: &str) -> OutputDelivery {
         }
         Ok(()) | Err(_) => OutputDelivery::Done,
     }
+}
+
+/// Prints a text for people, without control characters, or the value for programs.
+pub fn show(json: bool, text: &str, value: &Value) {
+    if json { out(&value.to_string()) } else { out(&visible(text)) }
 }
 
 /// Prints text of a model, a tool or a file: unchanged for a program, without control characters at a terminal.

@@ -33,6 +33,16 @@ pub fn in_words(seconds: u64) -> String {
     words.to_string()
 }
 
+/// Formats a span for a column: `45s`, `10m`, `3h`, `2d`.
+pub fn short(seconds: u64) -> String {
+    match seconds {
+        0..MINUTE => format!("{seconds}s"),
+        MINUTE..HOUR => format!("{}m", seconds / MINUTE),
+        HOUR..DAY => format!("{}h", seconds / HOUR),
+        _ => format!("{}d", seconds / DAY),
+    }
+}
+
 fn rounded(seconds: u64, unit: u64) -> u64 {
     (seconds + unit / 2) / unit
 }

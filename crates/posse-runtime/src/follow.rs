@@ -25,6 +25,18 @@ pub async fn task_tree(store: &dyn JournalStore, id: &TaskId) -> Result<Vec<Task
     Ok(rows)
 }
 
+/// Collects a task and its descendants depth first, oldest first.
+pub async fn with_descendants(store: &dyn JournalStore, task: TaskRow) -> Result<Vec<TaskRow>> {
+    let mut found = Vec::new();
+    let mut open = vec![task];
+    while let Some(next) = open.pop() {
+        // Newest first, so that the oldest is popped next.
+        open.extend(store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(next.id.clone()))).await?);
+        found.push(next);
+    }
+    Ok(found)
+}
+
 /// Positions up to which the events of tasks were shown.
 #[derive(Default)]
 pub struct EventCursors {

@@ -9,7 +9,7 @@ use posse_core::grant::{Grant, Rights};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::lease::{
-    self, SILENCE_MS_MAX, WritePaths, WritingCommand, are_within, in_the_way, still_writing,
+    self, SILENCE_MS_MAX, WritePaths, WritingCommand, are_within, conflict, in_the_way, still_writing,
 };
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
@@ -18,6 +18,7 @@ use crate::context::now_ms;
 use crate::driver::DriverPorts;
 use crate::images::ImageLedger;
 use crate::journal::TaskJournal;
+use crate::liveness::lives;
 use crate::ports::{LeaseRequest, Store, TaskRow};
 use crate::toolbox::Toolbox;
 
@@ -94,6 +95,20 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
         );
     }
     Ok(own.to_vec())
+}
+
+/// Refuses a write on behalf of a task to places that another living task holds a lease on.
+pub async fn refuse_leased(store: &dyn Store, task: &TaskId, wanted: WritePaths) -> Result<()> {
+    let mut living = Vec::new();
+    for lease in store.leases().await? {
+        if lives(&store.task(&lease.task).await?) {
+            living.push(lease);
+        }
+    }
+    match in_the_way(&wanted, task, &[], &living) {
+        none if none.is_empty() => Ok(()),
+        some => Err(conflict(&wanted, &some)),
+    }
 }
 
 pub(crate) fn places_of(start: &TaskStart) -> Result<Option<WritePaths>> {

@@ -12,6 +12,7 @@ use posse_core::state::TaskState;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::driver::end_cancelled;
 use crate::liveness::{lives, owner};
@@ -20,6 +21,10 @@ use crate::toolbox::Toolbox;
 
 /// Poll interval for interrupted tasks.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// Longest wait for a cancelled task: a process polls every second, and its commands get a few seconds to end.
+const CANCEL_WAIT: Duration = Duration::from_secs(10);
+const CANCEL_LOOK: Duration = Duration::from_millis(100);
 
 /// Extent of the work.
 pub struct WorkerPlan {
@@ -160,6 +165,50 @@ async fn fate_alone(store: &dyn Store, row: &TaskRow) -> Result<Option<AdoptionF
         }
     }
     Ok(Some(AdoptionFate::GoOn))
+}
+
+/// Effect of a cancel from outside of the task's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelEnd {
+    Cancelled,
+    /// The task had ended before.
+    HadEnded,
+    /// The task ended in another way meanwhile.
+    TooLate,
+    /// Its process was told and has not ended it yet.
+    NotYet,
+}
+
+/// Cancels a task in any process, and returns it as it is then. A living process is told through the store; the tasks
+/// of a dead one are ended here.
+pub async fn cancel(
+    store: &dyn Store,
+    mut row: TaskRow,
+    sweep: LeftoverSweep,
+) -> Result<(TaskRow, CancelEnd)> {
+    if !row.state.is_running() {
+        return Ok((row, CancelEnd::HadEnded));
+    }
+    let deadline = Instant::now() + CANCEL_WAIT;
+    while row.state.is_running() {
+        if !lives(&row) {
+            match end_tree(store, &row, "nobody was driving it", false, sweep).await {
+                Ok(_) => {}
+                // Another process has just claimed it; that one is told.
+                Err(e) if e.code() == ErrorCode::OwnerLost => {}
+                Err(e) => return Err(e),
+            }
+        } else if !row.cancel_requested {
+            store.request_cancel(&row.id).await?;
+        } else if Instant::now() > deadline {
+            return Ok((row, CancelEnd::NotYet));
+        } else {
+            tokio::time::sleep(CANCEL_LOOK).await;
+        }
+        row = store.task(&row.id).await?;
+    }
+    let is_cancelled = row.state == TaskState::Ended(OutcomeStatus::Cancelled);
+    Ok((row, if is_cancelled { CancelEnd::Cancelled } else { CancelEnd::TooLate }))
 }
 
 /// Claims the task of a dead process and ends it with its children, except detached ones. A task that ends `with_parent`

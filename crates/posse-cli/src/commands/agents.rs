@@ -87,11 +87,7 @@ fn check(global: &GlobalArgs, which: &[String], allow: &[String]) -> Result<Exit
     let reports = check::reports(&setup, allow, &snapshot, which)?;
     let errors = check::count(&reports, RemarkSeverity::Error);
     for report in &reports {
-        if global.json {
-            terminal::out(&report.json().to_string());
-        } else {
-            terminal::out(&visible(&report.text()));
-        }
+        terminal::show(global.json, &report.text(), &report.json());
     }
     if !global.json {
         say_remarks(&snapshot);

@@ -132,11 +132,11 @@ impl ChatSession {
 
     /// Fails before the first prompt if no model could answer.
     fn check(&self, how: &RunOptions) -> Result<()> {
-        let (setup, caps) = match &self.place {
-            SessionSource::New(setup) => (&**setup, setup.caps(how)),
-            SessionSource::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
+        let caps = match &self.place {
+            SessionSource::New(setup) => setup.caps(how),
+            SessionSource::Earlier(taken_up) => taken_up.caps(how),
         };
-        run::check_model(&*setup.models(how)?, &self.lead.agent, &caps)
+        run::check_model(&*self.setup().models(how)?, &self.lead.agent, &caps)
     }
 
     fn setup(&self) -> &Setup {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::text::visible;
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 use crate::args::{CostArgs, CostGroup, GlobalArgs};
 use crate::columns::PaddedCell;
 use crate::render::{price, tokens};
+use crate::retention::millis;
 use crate::{setup, terminal};
 
 pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
@@ -94,8 +94,4 @@ fn as_json(by: &str, name: Option<&str>, total: &SpendingTotal) -> Value {
         "known_cost_usd": dollars(total.cost_micros),
         "unpriced_tokens": total.unpriced_tokens,
     })
-}
-
-fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::follow::with_descendants;
+use posse_runtime::ports::JournalStore;
 use posse_telemetry::transcript;
 
 use super::tasks::{find, status};
@@ -36,18 +37,6 @@ pub async fn run(global: &GlobalArgs, wanted: &str, out: Option<&Path>, tree: bo
     write(path, &text)?;
     terminal::note(&say!("file-written", file = visible(&path.display().to_string())));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Collects a task and its descendants depth first, oldest first.
-async fn with_descendants(store: &dyn JournalStore, task: TaskRow) -> Result<Vec<TaskRow>> {
-    let mut found = Vec::new();
-    let mut open = vec![task];
-    while let Some(next) = open.pop() {
-        // Newest first, so that the oldest is popped next.
-        open.extend(store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(next.id.clone()))).await?);
-        found.push(next);
-    }
-    Ok(found)
 }
 
 /// Writes the transcript. It holds everything the task has seen, so a new file is readable by its owner only.

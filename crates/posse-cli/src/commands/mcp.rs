@@ -13,9 +13,7 @@ use std::time::Duration;
 
 use posse_core::agent::Agent;
 use posse_core::context::SessionState;
-use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::files::read_or_create;
 use posse_mcp::server::http::{self, RequestGuard};
@@ -30,7 +28,7 @@ use posse_runtime::liveness as owner;
 use posse_runtime::ports::{AgentLookup, BoxFuture, ContextStore, JournalStore};
 use posse_runtime::session::HostSession;
 use posse_runtime::session::SessionPolicy;
-use posse_runtime::session::facades::{Facade, SessionFacades};
+use posse_runtime::session::facades::SessionFacades;
 use posse_store::SqliteStore;
 use posse_telemetry::transcript;
 use tokio_util::sync::CancellationToken;
@@ -41,7 +39,7 @@ use super::tasks::status;
 use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
 use crate::models::process_env;
-use crate::setup::{Setup, ToolInventory, name};
+use crate::setup::{Setup, name};
 use crate::{retention, terminal};
 
 /// Longest wait of a host's first request for MCP servers that are still listing their tools.
@@ -132,12 +130,13 @@ async fn prepare(
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
     let agents: Arc<dyn AgentLookup> = setup.agents(&how);
-    let facades = facades(setup, &offers)?;
+    let facades = HostTool::facades(&offers, &setup.facades()?);
     // Independent of which tools the MCP servers turn out to have.
     let uses_servers = setup.servers_of(&how).is_some();
     let found = setup.tools()?;
     let grant = setup.grant_to_hosts(&how, &args.write, &found)?.keep(&agent.rights);
-    let mut reach = task_reach(&grant, &found);
+    let specs = found.tools.iter().map(|tool| tool.spec());
+    let mut reach = TaskReach::of(&grant, specs, |name| name == "fetch" || !posse_tools::is_built_in(name));
     // The tools of an MCP server may become known later.
     reach.goes_out |= uses_servers;
     reach.writes |= uses_servers && !how.common.read_only;
@@ -154,17 +153,6 @@ async fn prepare(
         leaving,
     };
     Ok((McpServer::new(serving), ServerPlan { how, write: args.write, agent, store, session_id, facades }))
-}
-
-/// Summarizes the effects of the granted tools. A process can connect out if the grant has a network.
-fn task_reach(grant: &Grant, found: &ToolInventory) -> TaskReach {
-    let specs = found.tools.iter().map(|tool| tool.spec());
-    let given: Vec<&ToolSpec> = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).collect();
-    let goes_out = |name: &str| name == "fetch" || !posse_tools::is_built_in(name);
-    TaskReach {
-        writes: given.iter().any(|spec| spec.effect != ToolEffect::Pure),
-        goes_out: !grant.network().is_none() && given.iter().any(|spec| goes_out(&spec.name)),
-    }
 }
 
 async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
@@ -202,17 +190,6 @@ fn host(setup: &Setup, how: &RunOptions) -> Result<Agent> {
         }
         Err(e) => Err(e),
     }
-}
-
-/// Selects the facades behind the offered tools, and those with which tasks delegate further.
-fn facades(setup: &Setup, offers: &[HostTool]) -> Result<SessionFacades> {
-    let configured = setup.facades()?;
-    let offered = |facade: Facade| match facade {
-        Facade::Subagent | Facade::SharedContext => true,
-        Facade::RunSubagent => offers.contains(&HostTool::RunSubagent) || configured.has(facade),
-        Facade::Agent | Facade::Launch => configured.has(facade),
-    };
-    Ok(Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect())
 }
 
 /// Finds the session of a room. An archived or deleted session is followed by a fresh one.

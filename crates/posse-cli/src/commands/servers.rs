@@ -41,10 +41,7 @@ pub async fn run(global: &GlobalArgs, command: Option<ServersCommand>) -> Result
 
 fn list(global: &GlobalArgs, servers: &ServerRegistry) -> Result<()> {
     for named in servers.all() {
-        match global.json {
-            true => terminal::out(&named.to_json().to_string()),
-            false => terminal::out(&visible(&named.line())),
-        }
+        terminal::show(global.json, &named.line(), &named.to_json());
     }
     servers.problems().iter().for_each(terminal::warn);
     if servers.all().is_empty() && !global.json {

@@ -9,7 +9,7 @@ mod watch;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use posse_core::approval::ApprovalVerdict;
 use posse_core::budget::BudgetCaps;
@@ -22,10 +22,11 @@ use posse_core::state::TaskState;
 use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::tool::ToolEffect;
 use posse_core::usage::SpendingTotal;
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{Error, ErrorCode, Result, spans};
 use posse_mcp::registry::{ServerFilter, is_about_servers};
 use posse_messages::say;
 use posse_review::{ReportForm, ReviewPlan};
+use posse_runtime::context::now_ms;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::liveness as owner;
 use posse_runtime::lookup::{find_session, find_task};
@@ -385,13 +386,7 @@ fn block_line(block: &Block) -> Option<String> {
     }
 }
 
+/// Formats the time since then.
 pub fn age(then_ms: u64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = u64::try_from(now.as_millis()).unwrap_or(u64::MAX).saturating_sub(then_ms) / 1000;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m", seconds / 60),
-        3_600..86_400 => format!("{}h", seconds / 3_600),
-        _ => format!("{}d", seconds / 86_400),
-    }
+    spans::short(now_ms().saturating_sub(then_ms) / 1000)
 }

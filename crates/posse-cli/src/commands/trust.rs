@@ -39,7 +39,7 @@ pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
             false => say!("project-was-not-trusted", project = root.display()),
         };
         let value = json!({ "project": root.display().to_string(), "was_trusted": was_trusted });
-        show(global, &text, &value);
+        terminal::show(global.json, &text, &value);
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = setup.snapshot();
@@ -94,14 +94,18 @@ fn tell_servers(global: &GlobalArgs, file: &ProjectFile, lines: &[String]) {
     let path = file.path.display();
     let text = say!("trust-servers", path, state = say!("trusted-now"));
     let whole = [&[text], lines].concat().join("\n  ");
-    show(global, &whole, &json!({ "path": path.to_string(), "state": "trusted now", "servers": lines }));
+    terminal::show(
+        global.json,
+        &whole,
+        &json!({ "path": path.to_string(), "state": "trusted now", "servers": lines }),
+    );
 }
 
 fn list(global: &GlobalArgs, store: &TrustStore) -> Result<ExitCode> {
     for (root, files) in store.list()? {
         let line = format!("{} · {}", root.display(), say!("many-files", n = files));
         let value = json!({ "project": root.display().to_string(), "files": files });
-        show(global, &line, &value);
+        terminal::show(global.json, &line, &value);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -215,10 +219,6 @@ impl<'a> TrustReport<'a> {
             "tools": effective.map(|(_, effective)| &effective.tools),
             "rules": effective.map(|(seen, _)| &seen.rules),
         });
-        show(global, &line, &value);
+        terminal::show(global.json, &line, &value);
     }
-}
-
-fn show(global: &GlobalArgs, line: &str, value: &serde_json::Value) {
-    if global.json { terminal::out(&value.to_string()) } else { terminal::out(&visible(line)) }
 }

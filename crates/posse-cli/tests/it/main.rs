@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod bad_input;
 mod chaos;
+mod configuration;
 mod confinement;
 mod context;
 mod cost;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::arguments::ArgumentReader;
-use posse_core::tool::ToolSpec;
+use posse_core::grant::Grant;
+use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use posse_runtime::delegation::{ResultRequest, WaitRequest};
+use posse_runtime::session::facades::{Facade, SessionFacades};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -35,7 +37,32 @@ pub struct TaskReach {
     pub goes_out: bool,
 }
 
+impl TaskReach {
+    /// Summarizes the effects of the granted tools. A process can connect out if the grant has a network.
+    pub fn of<'a>(
+        grant: &Grant,
+        specs: impl Iterator<Item = &'a ToolSpec>,
+        goes_out: impl Fn(&str) -> bool,
+    ) -> Self {
+        let given: Vec<&ToolSpec> = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).collect();
+        Self {
+            writes: given.iter().any(|spec| spec.effect != ToolEffect::Pure),
+            goes_out: !grant.network().is_none() && given.iter().any(|spec| goes_out(&spec.name)),
+        }
+    }
+}
+
 impl HostTool {
+    /// Selects the facades behind the offered tools, and those with which tasks delegate further.
+    pub fn facades(offers: &[HostTool], configured: &SessionFacades) -> SessionFacades {
+        let offered = |facade: Facade| match facade {
+            Facade::Subagent | Facade::SharedContext => true,
+            Facade::RunSubagent => offers.contains(&HostTool::RunSubagent) || configured.has(facade),
+            Facade::Agent | Facade::Launch => configured.has(facade),
+        };
+        Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect()
+    }
+
     pub const ALL: [HostTool; 6] = [
         HostTool::Subagent,
         HostTool::Wait,

@@ -9,24 +9,16 @@ use posse_mcp::files::{read_or_create, replace, unwritable};
 use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
 use posse_models::catalogue::ModelRef;
+use posse_models::key_file::{MissingKey, with_key_file};
 use posse_models::providers::{KNOWN, RecordingMode};
 use posse_runtime::ports::ModelResolver;
 
 use super::doctor::passed_on;
 use crate::args::GlobalArgs;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::models::{self, process_env};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
-
-/// A key in this process's environment that a host's server would lack.
-#[derive(Debug, PartialEq, Eq)]
-pub struct MissingKey {
-    provider: String,
-    variable: String,
-    /// The model, if it too is named only by a variable that the server would lack.
-    model: Option<String>,
-}
 
 /// Files that a key was stored in.
 pub struct StoredKey {
@@ -84,28 +76,6 @@ fn missing_key(config: &Config) -> Option<MissingKey> {
     Some(MissingKey { provider, variable, model })
 }
 
-/// Adds the key file to the configuration; `None` if that would change existing settings.
-fn with_key_file(before: &str, missing: &MissingKey, file: &Path) -> Option<String> {
-    let MissingKey { provider, model, .. } = missing;
-    let line = format!("api_key_file = {}\n", toml::Value::from(file.to_str()?));
-    let header = format!("[providers.{provider}]\n");
-    let mut after = match before.find(&header) {
-        Some(at) => {
-            let (above, below) = before.split_at(at + header.len());
-            format!("{above}{line}{below}")
-        }
-        None if before.is_empty() || before.ends_with('\n') => format!("{before}{header}{line}"),
-        None => format!("{before}\n{header}{line}"),
-    };
-    if let Some(model) = model {
-        after = format!("model = {}\n{after}", toml::Value::from(model.as_str()));
-    }
-    let config = config::parse(file, &after).ok()?;
-    let is_there =
-        config.models.providers.get(provider).is_some_and(|own| own.api_key_file.as_deref() == Some(file));
-    is_there.then_some(after)
-}
-
 /// Writes the key for its user alone. An existing file with other content stays.
 fn write_key(file: &Path, key: &str) -> Result<()> {
     let there = read_or_create(file, || Ok(format!("{}\n", key.trim())))?;
@@ -121,31 +91,4 @@ fn says_yes(question: &str) -> bool {
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);
     read.is_ok_and(|bytes| bytes > 0) && matches!(line.trim(), "" | "y" | "Y" | "yes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_configuration_keeps_what_it_says() {
-        let missing =
-            MissingKey { provider: "anthropic".into(), variable: "ANTHROPIC_API_KEY".into(), model: None };
-        let add = |before: &str| with_key_file(before, &missing, Path::new("/k"));
-        let line = "api_key_file = \"/k\"\n";
-        assert_eq!(add("").unwrap(), format!("[providers.anthropic]\n{line}"));
-        let others = "# mine\nmodel = \"a:b\"\n[providers.work]\nwire = \"openai\"";
-        assert_eq!(add(others).unwrap(), format!("{others}\n[providers.anthropic]\n{line}"));
-        let own = "[providers.anthropic]\nmax_in_flight = 2\n";
-        assert_eq!(add(own).unwrap(), format!("[providers.anthropic]\n{line}max_in_flight = 2\n"));
-        for odd in [
-            "providers = { anthropic = { max_in_flight = 2 } }\n",
-            "[providers.anthropic]\napi_key_file = \"/x\"\n",
-        ] {
-            assert_eq!(add(odd), None, "{odd}");
-        }
-        let named = MissingKey { model: Some("anthropic:x".into()), ..missing };
-        let after = with_key_file("[limits]\n", &named, Path::new("/k")).unwrap();
-        assert!(after.starts_with("model = \"anthropic:x\"\n[limits]\n"), "{after}");
-    }
 }

@@ -3,12 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use posse_core::lease::{WritePaths, conflict, in_the_way};
+use posse_core::lease::WritePaths;
 use posse_core::{Error, ErrorCode, Result};
 use posse_git::{AppliedChanges, GitWorktree};
 use posse_messages::say;
+use posse_runtime::leases::refuse_leased;
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::{JournalStore, LeaseStore, TaskRow};
+use posse_runtime::ports::TaskRow;
 use posse_store::SqliteStore;
 use serde_json::json;
 
@@ -64,8 +65,10 @@ pub async fn apply(global: &GlobalArgs, wanted: &str, protected: bool) -> Result
         terminal::note(&say!("changes-applied-before", task = row.id));
         return Ok(ExitCode::SUCCESS);
     }
-    refuse_leased(&store, &row, &worktree).await?;
     let origin = worktree.origin().display().to_string();
+    let files = worktree.changed_files()?;
+    let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    refuse_leased(&*store, &row.id, WritePaths { workspace: origin.clone(), paths }).await?;
     let setup = Setup::load_in(global, worktree.origin().to_owned())?;
     let protection = (!protected).then(|| setup.sandbox.protection());
     let AppliedChanges { written, merged, same } = worktree.apply(protection)?;
@@ -141,22 +144,4 @@ fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
         false => (say!("task-was-interrupted", task, what), say!("task-was-interrupted-hint", task)),
     };
     Err(Error::new(ErrorCode::TaskNotReady, text).hint(hint))
-}
-
-/// Refuses to change files that a living task holds a lease on.
-async fn refuse_leased(store: &SqliteStore, row: &TaskRow, worktree: &GitWorktree) -> Result<()> {
-    let files = worktree.changed_files()?;
-    let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let wanted = WritePaths { workspace: worktree.origin().display().to_string(), paths };
-    let mut held = store.leases().await?;
-    let mut living = Vec::new();
-    for lease in held.drain(..) {
-        if owner::lives(&store.task(&lease.task).await?) {
-            living.push(lease);
-        }
-    }
-    match in_the_way(&wanted, &row.id, &[], &living) {
-        none if none.is_empty() => Ok(()),
-        some => Err(conflict(&wanted, &some)),
-    }
 }

@@ -2,57 +2,30 @@
 //! dead one are ended here.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use posse_core::outcome::OutcomeStatus;
+use posse_core::Result;
 use posse_core::state::TaskState;
-use posse_core::{ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::{JournalStore, TaskRow};
-use posse_runtime::worker::end_tree;
+use posse_runtime::ports::TaskRow;
+use posse_runtime::worker::{CancelEnd, cancel};
 use posse_sandbox::supervisor::sweep;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::find;
 use crate::args::GlobalArgs;
 use crate::setup;
 use crate::terminal;
 
-/// Longest wait: a process polls every second, and its commands get a few seconds to end.
-const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(100);
-
 pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
-    let mut row = find(&*store, wanted).await?;
-    if !row.state.is_running() {
-        return Ok(tell(&row, &say!("cancel-had-ended"), global.json));
-    }
-    let deadline = Instant::now() + PATIENCE;
-    while row.state.is_running() {
-        if !owner::lives(&row) {
-            match end_tree(&*store, &row, "nobody was driving it", false, sweep).await {
-                Ok(_) => {}
-                // Another process has just claimed it; that one is told.
-                Err(e) if e.code() == ErrorCode::OwnerLost => {}
-                Err(e) => return Err(e),
-            }
-        } else if !row.cancel_requested {
-            store.request_cancel(&row.id).await?;
-        } else if Instant::now() > deadline {
-            let note = say!("cancel-not-yet", process = owner::pid(&row));
-            return Ok(tell(&row, &note, global.json));
-        } else {
-            tokio::time::sleep(LOOK).await;
-        }
-        row = store.task(&row.id).await?;
-    }
-    let note = if row.state == TaskState::Ended(OutcomeStatus::Cancelled) {
-        String::new()
-    } else {
-        say!("cancel-too-late")
+    let row = find(&*store, wanted).await?;
+    let (row, end) = cancel(&*store, row, sweep).await?;
+    let note = match end {
+        CancelEnd::Cancelled => String::new(),
+        CancelEnd::HadEnded => say!("cancel-had-ended"),
+        CancelEnd::TooLate => say!("cancel-too-late"),
+        CancelEnd::NotYet => say!("cancel-not-yet", process = owner::pid(&row)),
     };
     Ok(tell(&row, &note, global.json))
 }
