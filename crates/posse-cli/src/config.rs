@@ -2,7 +2,6 @@
 //! Posse in a directory that someone else wrote.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use posse_core::bounded::BoundedInteger;
 use posse_core::definition::OnUnknownModel;
 use posse_core::grant::NetworkGrant;
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::places::nearest_file;
 use posse_mcp::registry::McpServerConfig;
 use posse_messages::say;
 use posse_models::providers::ModelsConfig;
@@ -308,7 +308,10 @@ pub fn load(sources: ConfigSources<'_>) -> Result<Config> {
         config = parse(&path, &read(&path)?)?;
         config.origin.files.push(path);
     }
-    if let Some(path) = nearest_project_file(sources, &mut config.origin.warnings) {
+    let (file, foreign) = nearest_file(PROJECT_FILE, sources.here, sources.home, sources.user);
+    let warning = |path: &PathBuf| say!("foreign-project-file", path = path.display());
+    config.origin.warnings.extend(foreign.iter().map(warning));
+    if let Some(path) = file {
         let project = parse(&path, &read(&path)?)?;
         forbid_rights(&path, &project)?;
         config.take_over(project);
@@ -399,36 +402,6 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("project-cannot-hint", path = path.display())))
 }
 
-/// Finds the nearest project file from here up to the repository root; outside a repository only here. Never above
-/// the home directory, and never a file owned by another user.
-fn nearest_project_file(sources: ConfigSources<'_>, warnings: &mut Vec<String>) -> Option<PathBuf> {
-    let home = sources.home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
-    let below_home = match &home {
-        Some(home) if sources.here.starts_with(home) => {
-            sources.here.ancestors().take_while(|dir| dir.starts_with(home)).count()
-        }
-        _ => usize::MAX,
-    };
-    let dirs: Vec<&Path> = sources.here.ancestors().take(below_home).collect();
-    let root = dirs.iter().position(|dir| dir.join(".git").exists()).unwrap_or(0);
-    for file in dirs.iter().take(root + 1).map(|dir| dir.join(PROJECT_FILE)) {
-        if !file.exists() {
-            continue;
-        }
-        if is_owned_by(&file, sources.user) {
-            return Some(file);
-        }
-        warnings.push(say!("foreign-project-file", path = file.display()));
-    }
-    None
-}
-
-/// Checks the owner of a file and, for a link, of its target.
-fn is_owned_by(file: &Path, user: u32) -> bool {
-    let both = [std::fs::symlink_metadata(file), std::fs::metadata(file)];
-    both.into_iter().all(|found| found.is_ok_and(|metadata| metadata.uid() == user))
-}
-
 fn read(path: &Path) -> Result<String> {
     let unreadable = |e: std::io::Error| {
         Error::new(ErrorCode::ConfigUnreadable, say!("file-unreadable", path = path.display()))
@@ -486,6 +459,8 @@ fn place(text: &str, at: usize) -> (usize, usize, Option<String>) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     /// From a directory, as the user who runs the test.
@@ -510,30 +485,6 @@ mod tests {
         let lower = (limits.max_turns.map(|most| most.0), limits.timeout_s.map(|most| most.0));
         assert_eq!(lower, (Some(3), Some(9)), "the lower one counts");
         assert_eq!((&models.aliases["fast"][..], &models.aliases["slow"][..]), ("x:mine", "x:theirs"));
-    }
-
-    #[test]
-    fn a_project_file_is_looked_for_inside_the_repository_only() {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        let (home, repository) = (top.join("home"), top.join("home/repository"));
-        let here = repository.join("a/b");
-        std::fs::create_dir_all(&here).unwrap();
-        let found = |sources| nearest_project_file(sources, &mut Vec::new());
-        let sources = ConfigSources { home: Some(&home), ..at(&here) };
-        for place in [&top, &home, &repository] {
-            std::fs::write(place.join(PROJECT_FILE), "").unwrap();
-        }
-        assert_eq!(found(sources), None, "outside of a repository nothing above counts");
-        std::fs::create_dir(top.join(".git")).unwrap();
-        assert_eq!(found(sources), None, "a repository around the home directory is none");
-        assert_eq!(found(at(&here)), Some(repository.join(PROJECT_FILE)));
-        std::fs::create_dir(repository.join(".git")).unwrap();
-        assert_eq!(found(sources), Some(repository.join(PROJECT_FILE)));
-        std::fs::remove_file(repository.join(PROJECT_FILE)).unwrap();
-        assert_eq!(found(sources), None, "nothing above the repository counts");
-        std::fs::write(here.join(PROJECT_FILE), "").unwrap();
-        assert_eq!(found(sources), Some(here.join(PROJECT_FILE)));
     }
 
     #[test]

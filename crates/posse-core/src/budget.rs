@@ -397,9 +397,7 @@ mod tests {
         ]
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2000))]
-        #[test]
+    #[test]
     fn a_task_that_goes_on_keeps_its_cost_limit_unless_a_new_one_is_named() {
         let cost = |today: Option<u64>, named: bool, before: Option<u64>| {
             let caps = |cost_micros| BudgetCaps { cost_micros, ..BudgetCaps::default() };
@@ -412,7 +410,9 @@ mod tests {
         assert_eq!(cost(Some(1_000_000), true, Some(500_000)), Some(1_000_000));
     }
 
-    #[test]
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
         fn spend_never_exceeds_the_budget_in_any_interleaving(
             cap in 0u64..120, actions in proptest::collection::vec(action(), 0..60)
         ) {

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::event::Event;
 use crate::grant::{Grant, snapshot};
 use crate::id::CallKey;
-use crate::message::ToolResult;
+use crate::message::{Block, ToolResult};
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
 use crate::run::DecisionRules;
@@ -273,6 +273,19 @@ impl TaskStart {
     pub fn opening(&self) -> (String, String) {
         place(&self.agent.system_prompt, &self.task, self.agent.task_in)
     }
+}
+
+/// Returns the text of every reply, in order.
+pub fn reply_texts(records: &[Record]) -> Vec<String> {
+    let text = |block: &Block| match block {
+        Block::Text { text, .. } => Some(text.clone()),
+        Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+    };
+    let reply = |record: &Record| match record {
+        Record::Replied { reply, .. } => Some(reply.blocks.iter().filter_map(text).collect()),
+        _ => None,
+    };
+    records.iter().filter_map(reply).collect()
 }
 
 /// Returns how a task was started, with the grant that is left.

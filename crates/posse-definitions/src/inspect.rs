@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use posse_core::agent::Agent;
-use posse_core::definition::{ApprovalSetting, Definition, Remark, RemarkSeverity};
+use posse_core::definition::{ApprovalSetting, Definition, DefinitionScope, Remark, RemarkSeverity};
 use posse_core::grant::{AccessLevel, Grant, RuleVerdict};
 use posse_core::pattern::ToolPattern;
+use posse_core::text::visible;
 use posse_core::tool::ToolEffect;
+use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::ModelResolver;
 use posse_runtime::resolve::resolve;
 
-use crate::registry::{AgentCandidate, AgentState, RegistryEntry};
+use crate::registry::{AgentCandidate, AgentState, RegistryEntry, RegistrySnapshot, TrustStanding};
 
 /// Shown for the model when none is configured.
 pub const NO_MODEL: &str = "no model configured";
@@ -83,7 +85,74 @@ pub struct FileReport<'a> {
     pub effective: Option<EffectiveAgent>,
 }
 
+/// Answer to a request for trust in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrustAnswer {
+    Before,
+    Now,
+    NotOurs,
+    /// Not trusted: it cannot run anyway.
+    Broken,
+}
+
+impl TrustAnswer {
+    /// Returns the words for programs.
+    pub fn wire(self) -> &'static str {
+        match self {
+            TrustAnswer::Before => "trusted before",
+            TrustAnswer::Now => "trusted now",
+            TrustAnswer::NotOurs => "belongs to another user: not trusted",
+            TrustAnswer::Broken => "has errors: not trusted",
+        }
+    }
+}
+
+/// A file of a project that a person is about to trust.
+pub struct FileTrust<'a> {
+    pub file: &'a AgentCandidate,
+    pub answer: TrustAnswer,
+    pub errors: usize,
+    pub warnings: usize,
+    /// The agent that would run; `None` if another file shadows it or it cannot run.
+    pub seen: Option<AgentReport<'a>>,
+}
+
 impl AgentInspector {
+    /// Answers for the project's agent files, or for those with these names.
+    pub fn trust<'a>(&self, snapshot: &'a RegistrySnapshot, names: &[String]) -> Result<Vec<FileTrust<'a>>> {
+        let mut files: Vec<(&RegistryEntry, &AgentCandidate)> = Vec::new();
+        for entry in snapshot.entries() {
+            let all = std::iter::once(&entry.chosen).chain(&entry.shadowed);
+            let of_project =
+                all.filter(|file| matches!(file.read.origin.scope, DefinitionScope::Project { .. }));
+            files.extend(of_project.map(|file| (entry, file)));
+        }
+        if let Some(unknown) = names.iter().find(|name| !files.iter().any(|(entry, _)| entry.name == **name))
+        {
+            let text = localized!("project-agent-unknown", agent = visible(unknown));
+            return Err(
+                Error::new(ErrorCode::AgentNotFound, text).hint(localized!("project-agent-unknown-hint"))
+            );
+        }
+        files.retain(|(entry, _)| names.is_empty() || names.contains(&entry.name));
+        Ok(files.into_iter().map(|(entry, file)| self.trust_file(entry, file)).collect())
+    }
+
+    fn trust_file<'a>(&self, entry: &'a RegistryEntry, file: &'a AgentCandidate) -> FileTrust<'a> {
+        let of = |severity| file.remarks().filter(|remark| remark.severity == severity).count();
+        let is_chosen = std::ptr::eq(file, &entry.chosen);
+        let seen = is_chosen.then(|| self.report(entry)).filter(|seen| seen.state != AgentStanding::Error);
+        let is_broken = file.read.definition.is_none() || (is_chosen && seen.is_none());
+        let errors = of(RemarkSeverity::Error).max(usize::from(is_broken));
+        let answer = match file.standing {
+            TrustStanding::NotOurs => TrustAnswer::NotOurs,
+            _ if is_broken => TrustAnswer::Broken,
+            TrustStanding::Trusted => TrustAnswer::Before,
+            TrustStanding::NotTrusted => TrustAnswer::Now,
+        };
+        FileTrust { file, answer, errors, warnings: of(RemarkSeverity::Warning), seen }
+    }
+
     /// Reports on an agent of the registry.
     pub fn report<'a>(&self, entry: &'a RegistryEntry) -> AgentReport<'a> {
         let (definition, would_be) = (definition(entry), entry.state.once_trusted());

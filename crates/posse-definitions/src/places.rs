@@ -1,6 +1,9 @@
 //! The locations of agent files. Directories are passed in; this module does not read the environment.
 
 pub(crate) mod find;
+mod nearest;
+
+pub use nearest::nearest_file;
 
 use std::path::{Path, PathBuf};
 

@@ -65,6 +65,7 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
                 task: line,
                 verify: Vec::new(),
                 notes: talk.lead.notes.clone(),
+                delivery: None,
             },
         };
         let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();

@@ -93,9 +93,8 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     };
     let began = Instant::now();
     let agent = Box::new(orchestrator.clone());
-    let outcome = room
-        .work(RunWork::Start { agent, task: TASK.to_owned(), verify: Vec::new(), notes: Vec::new() })
-        .await?;
+    let (task, verify, notes) = (TASK.to_owned(), Vec::new(), Vec::new());
+    let outcome = room.work(RunWork::Start { agent, task, verify, notes, delivery: None }).await?;
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }

@@ -78,13 +78,13 @@ async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
     findings.extend(watched.map(|(topic, place)| DoctorFinding::new(topic, CheckMark::Info, place)));
     findings.push(confinement(&setup));
     findings.extend(setup.ignored_top().map(|text| DoctorFinding::new("confinement", CheckMark::Info, text)));
-    findings.push(approvals(&setup));
+    findings.push(DoctorFinding::or_error("approvals", approvals(&setup)));
     findings.extend(tools(&setup));
     findings.push(delegation(&setup));
     findings.extend(servers(&setup));
     findings.push(agents(&setup));
-    findings.push(prompts(&setup));
-    findings.push(store(&setup).await);
+    findings.push(DoctorFinding::or_error("prompt tokens", prompts(&setup)));
+    findings.push(DoctorFinding::or_error("store", store(&setup).await));
     findings.push(retention(&setup));
     findings
 }
@@ -148,13 +148,8 @@ fn confinement(setup: &Setup) -> DoctorFinding {
 }
 
 /// Reports how calls that need approval are handled.
-fn approvals(setup: &Setup) -> DoctorFinding {
-    let attended = terminal::is_attended();
-    let policy = setup.tools().and_then(|found| setup.approvals(&RunOptions::default(), attended, &found));
-    let policy = match policy {
-        Ok(policy) => policy,
-        Err(e) => return DoctorFinding::error("approvals", &e),
-    };
+fn approvals(setup: &Setup) -> Result<DoctorFinding> {
+    let policy = setup.approvals(&RunOptions::default(), terminal::is_attended(), &setup.tools()?)?;
     let who = match policy.mode {
         ApprovalHandling::Ask => {
             let default = policy.on_deadline.wire();
@@ -168,7 +163,7 @@ fn approvals(setup: &Setup) -> DoctorFinding {
         [] => say!("doctor-approvals-default"),
         ask => ask.join(", "),
     };
-    DoctorFinding::new("approvals", CheckMark::Info, format!("{asked} · {who}"))
+    Ok(DoctorFinding::new("approvals", CheckMark::Info, format!("{asked} · {who}")))
 }
 
 fn tools(setup: &Setup) -> Vec<DoctorFinding> {
@@ -176,31 +171,18 @@ fn tools(setup: &Setup) -> Vec<DoctorFinding> {
         Ok(found) => found,
         Err(e) => return vec![DoctorFinding::error("tools", &e)],
     };
-    let mut findings: Vec<DoctorFinding> =
-        found.problems.iter().map(|e| DoctorFinding::error("tools", e)).collect();
-    match setup.grant(&RunOptions::default(), &found) {
-        Ok(grant) => {
-            let granted: Vec<&str> = grant.tools().collect();
-            let asked: Vec<&str> = found
-                .tools
-                .iter()
-                .map(|tool| tool.spec().name.as_str())
-                .filter(|name| !granted.contains(name))
-                .collect();
-            let more = if asked.is_empty() {
-                String::new()
-            } else {
-                format!(" · {}", say!("doctor-only-with-allow", names = asked.join(", ")))
-            };
-            findings.push(DoctorFinding::new(
-                "tools",
-                CheckMark::Fine,
-                format!("{}{more}", granted.join(", ")),
-            ));
+    let problems = found.problems.iter().map(|e| DoctorFinding::error("tools", e));
+    let granted = setup.grant(&RunOptions::default(), &found).map(|grant| {
+        let granted: Vec<&str> = grant.tools().collect();
+        let names = found.tools.iter().map(|tool| tool.spec().name.as_str());
+        let asked: Vec<&str> = names.filter(|name| !granted.contains(name)).collect();
+        let mut text = granted.join(", ");
+        if !asked.is_empty() {
+            text.push_str(&format!(" · {}", say!("doctor-only-with-allow", names = asked.join(", "))));
         }
-        Err(e) => findings.push(DoctorFinding::error("tools", &e)),
-    }
-    findings
+        DoctorFinding::new("tools", CheckMark::Fine, text)
+    });
+    problems.chain([DoctorFinding::or_error("tools", granted)]).collect()
 }
 
 /// Reports the depth of delegation and the limits on tasks.
@@ -238,34 +220,22 @@ fn agents(setup: &Setup) -> DoctorFinding {
 }
 
 /// Counts the prompt tokens that every request of an orchestrator carries.
-fn prompts(setup: &Setup) -> DoctorFinding {
-    let facades = match setup.facades() {
-        Ok(facades) => facades,
-        Err(e) => return DoctorFinding::error("prompt tokens", &e),
-    };
+fn prompts(setup: &Setup) -> Result<DoctorFinding> {
     let mut costs = vec![("prompt".to_owned(), estimate_tokens(ORCHESTRATOR))];
-    costs.extend(facades.costs(&*setup.agents(&RunOptions::default())));
+    costs.extend(setup.facades()?.costs(&*setup.agents(&RunOptions::default())));
     let total: u64 = costs.iter().map(|(_, tokens)| tokens).sum();
     let parts: Vec<String> = costs.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
-    DoctorFinding::new(
-        "prompt tokens",
-        CheckMark::Info,
-        say!("doctor-to-delegate", parts = parts.join(", "), total),
-    )
+    let text = say!("doctor-to-delegate", parts = parts.join(", "), total);
+    Ok(DoctorFinding::new("prompt tokens", CheckMark::Info, text))
 }
 
-async fn store(setup: &Setup) -> DoctorFinding {
-    let examined = async {
-        let store = setup.store()?;
-        store.integrity().await?;
-        let tasks = say!("many-tasks", n = store.count().await?);
-        let size = sizes::in_words(store.size().await?.file_bytes);
-        Ok(say!("doctor-store", path = store.path().display(), tasks, size))
-    };
-    match examined.await {
-        Ok(text) => DoctorFinding::new("store", CheckMark::Fine, text),
-        Err(e) => DoctorFinding::error("store", &e),
-    }
+async fn store(setup: &Setup) -> Result<DoctorFinding> {
+    let store = setup.store()?;
+    store.integrity().await?;
+    let tasks = say!("many-tasks", n = store.count().await?);
+    let size = sizes::in_words(store.size().await?.file_bytes);
+    let text = say!("doctor-store", path = store.path().display(), tasks, size);
+    Ok(DoctorFinding::new("store", CheckMark::Fine, text))
 }
 
 /// Reports the retention caps and what the last `posse gc` deleted.
@@ -317,6 +287,10 @@ impl DoctorFinding {
     fn error(topic: &'static str, e: &posse_core::Error) -> Self {
         let hint = e.advice().map(|hint| format!(" · {hint}")).unwrap_or_default();
         Self::new(topic, CheckMark::Trouble, format!("{}{hint}", e.message()))
+    }
+
+    fn or_error(topic: &'static str, found: Result<Self>) -> Self {
+        found.unwrap_or_else(|e| Self::error(topic, &e))
     }
 
     fn json(&self) -> Value {

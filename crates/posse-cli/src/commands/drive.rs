@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use posse_core::agent::Agent;
 use posse_core::envelope::envelope;
 use posse_core::id::TaskId;
-use posse_core::journal::Record;
-use posse_core::message::Block;
+use posse_core::journal::reply_texts;
 use posse_core::outcome::{InDoubtCall, Outcome, OutcomeStatus, StopReason};
 use posse_core::refusal::OperatorGrant;
 use posse_core::text::{head_and_tail, visible};
@@ -78,12 +77,8 @@ pub enum RunWork {
         task: String,
         verify: Vec<String>,
         notes: Vec<String>,
-    },
-    /// A task whose outcome has a presentation of its own.
-    Deliver {
-        agent: Box<Agent>,
-        task: String,
-        delivery: Value,
+        /// Presentation of its outcome, if it has one of its own.
+        delivery: Option<Value>,
     },
     GoOn {
         id: TaskId,
@@ -112,17 +107,13 @@ impl RunSession {
     /// nothing more is written, and the error says how to resume.
     pub async fn work(&self, work: RunWork) -> Result<Arc<Outcome>> {
         let task = match &work {
-            RunWork::Start { .. } | RunWork::Deliver { .. } => TaskId::root(self.session.id()),
+            RunWork::Start { .. } => TaskId::root(self.session.id()),
             RunWork::GoOn { id, .. } => id.clone(),
         };
         let working = async {
             match work {
-                RunWork::Start { agent, task, verify, notes } => {
-                    self.session.run(*agent, task, verify, notes).await
-                }
-                RunWork::Deliver { agent, task, delivery } => {
-                    let (verify, notes) = (Vec::new(), Vec::new());
-                    self.session.run_to_deliver(*agent, task, verify, notes, Some(delivery)).await
+                RunWork::Start { agent, task, verify, notes, delivery } => {
+                    self.session.run_to_deliver(*agent, task, verify, notes, delivery).await
                 }
                 RunWork::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
@@ -261,15 +252,7 @@ impl EndedRun<'_> {
     /// Returns the text of every readable reply of the task, in order.
     pub async fn replies(&self) -> Vec<String> {
         let records = self.room.session.stores().store.records(self.id).await.unwrap_or_default();
-        let text = |block: &Block| match block {
-            Block::Text { text, .. } => Some(text.clone()),
-            Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
-        };
-        let reply = |record: &Record| match record {
-            Record::Replied { reply, .. } => Some(reply.blocks.iter().filter_map(text).collect()),
-            _ => None,
-        };
-        records.iter().filter_map(reply).collect()
+        reply_texts(&records)
     }
 
     /// Builds the JSON envelope of the outcome.

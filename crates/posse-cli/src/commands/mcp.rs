@@ -4,7 +4,6 @@
 mod doctor;
 mod install;
 mod key;
-mod leave;
 
 use std::fs::File;
 use std::process::ExitCode;
@@ -31,15 +30,18 @@ use posse_runtime::session::SessionPolicy;
 use posse_runtime::session::facades::SessionFacades;
 use posse_store::SqliteStore;
 use posse_telemetry::transcript;
+use tokio::signal::unix::SignalKind;
 use tokio_util::sync::CancellationToken;
 
 use super::drive::{ProgressView, RunView};
 use super::run::{self, SessionPlan};
 use super::tasks::status;
+use super::worker;
 use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
 use crate::models::process_env;
 use crate::setup::{Setup, name};
+use crate::signals::{self, EndSignals};
 use crate::{retention, terminal};
 
 /// Longest wait of a host's first request for MCP servers that are still listing their tools.
@@ -93,17 +95,48 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
     };
     let served = tokio::select! {
         served = served => served,
-        told = leave::told_to_stop() => told,
+        told = told_to_stop() => told,
         failed = &mut opening => failed,
     };
     leaving.cancel();
     // No one waits any more for servers that do not answer.
     drop(opening);
     if let Some(hosted) = entrance.hosted() {
-        leave::leave(global, &hosted, on_exit).await?;
+        leave(global, &hosted, on_exit).await?;
     }
     setup.close_servers().await;
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// Resolves when the host ends the server with a signal; often its tasks are not done by then.
+async fn told_to_stop() -> Result<()> {
+    let mut interrupt = signals::receiver(SignalKind::interrupt())?;
+    let mut end = EndSignals::listen()?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = end.recv() => {}
+    }
+    Ok(())
+}
+
+/// Applies `on_exit` to running tasks.
+async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Result<()> {
+    if hosted.at_work().is_empty() {
+        return Ok(());
+    }
+    match on_exit {
+        OnExit::HandOver => {
+            let left = hosted.let_go().await?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            worker::start(global, &[])?;
+            terminal::note(&say!("mcp-handed-over", count = left.len()));
+        }
+        OnExit::Cancel => hosted.cancel_all().await,
+        OnExit::Leave => drop(hosted.let_go().await?),
+    }
+    Ok(())
 }
 
 /// Options and grant that the session is opened with.

@@ -54,8 +54,9 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<ExitCode> {
     let session_id = new_session_id();
     let room = room(&setup, &how, session_id.clone(), &request.title)?;
     let (began, id) = (Instant::now(), TaskId::root(&session_id));
-    let (agent, delivery) = (Box::new(reviewer.clone()), plan.to_delivery());
-    let outcome = room.work(RunWork::Deliver { agent, task: request.task, delivery }).await;
+    let (agent, delivery) = (Box::new(reviewer.clone()), Some(plan.to_delivery()));
+    let (task, verify, notes) = (request.task, Vec::new(), Vec::new());
+    let outcome = room.work(RunWork::Start { agent, task, verify, notes, delivery }).await;
     setup.close_servers().await;
     let code = conclude(&plan, &room.ended(&id, &reviewer, &*outcome?, began).await).await;
     retention::apply_later(global, &setup.config.store, &setup.state);

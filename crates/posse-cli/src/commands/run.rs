@@ -120,7 +120,7 @@ async fn run_in(
         setup.close_servers().await;
         return detached(global, &created?, &args.how);
     }
-    let work = RunWork::Start { agent: Box::new(agent.clone()), task, verify, notes };
+    let work = RunWork::Start { agent: Box::new(agent.clone()), task, verify, notes, delivery: None };
     let outcome = room.work(work).await;
     setup.close_servers().await;
     let code = room.ended(&id, &agent, &*outcome?, began).await.conclude().await;

@@ -1,8 +1,7 @@
 //! `posse tasks`: list, show and resume stored tasks.
 
-mod apart;
 mod cancel;
-mod diff;
+mod changes;
 mod message;
 mod watch;
 
@@ -55,9 +54,9 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         TasksCommand::Export { task, out, tree } => export::run(global, &task, out.as_deref(), tree).await,
         TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
         TasksCommand::Watch { task } => watch::run(global, &task).await,
-        TasksCommand::Diff { task } => diff::diff(global, &task).await,
-        TasksCommand::Apply { task, protected } => apart::apply(global, &task, protected).await,
-        TasksCommand::Discard { task } => apart::discard(global, &task).await,
+        TasksCommand::Diff { task } => changes::diff(global, &task).await,
+        TasksCommand::Apply { task, protected } => changes::apply(global, &task, protected).await,
+        TasksCommand::Discard { task } => changes::discard(global, &task).await,
         TasksCommand::Cancel { task } => cancel::run(global, &task).await,
         TasksCommand::Send { task, message } => message::send(global, &task, message).await,
         TasksCommand::Answer { task, answer } => message::answer(global, &task, answer).await,

@@ -1,11 +1,13 @@
 //! A minimal host: asks a server over its pipes and measures how long each answer takes.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Variables that the strictest host passes on to the servers it starts.
 pub const PASSED_ON: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
@@ -25,6 +27,17 @@ pub struct ServerProbe<Output, Input> {
 pub struct ProbeAnswer {
     pub result: Value,
     pub took: Duration,
+}
+
+impl ServerProbe<ChildStdout, ChildStdin> {
+    /// Starts a server, which ends with its process value.
+    pub fn start(mut command: Command) -> Result<(Child, Self)> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        let mut child = command.spawn().map_err(|e| not_started().caused_by(e))?;
+        let pipes = child.stdout.take().zip(child.stdin.take());
+        let (output, input) = pipes.ok_or_else(not_started)?;
+        Ok((child, Self::over(output, input)))
+    }
 }
 
 impl<Output: AsyncRead + Unpin, Input: AsyncWrite + Unpin> ServerProbe<Output, Input> {

@@ -254,3 +254,5 @@ many-agents =
         [one] { $n } Agent
        *[other] { $n } Agenten
     }
+project-agent-unknown = kein Agent dieses Projekts heißt `{ $agent }`
+project-agent-unknown-hint = `posse agents list` zeigt, was es gibt; keinem wurde vertraut

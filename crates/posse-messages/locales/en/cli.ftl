@@ -250,8 +250,6 @@ project-without-agents = this project has no agents
 extends-untrusted = `{ $name }` does not run yet: it extends { $path }, which is not trusted
 trust-inside-task = this is a command of a task of Posse, and only a person can trust files
 trust-inside-task-hint = ask the person to run `posse trust`
-project-agent-unknown = no agent of this project is called `{ $agent }`
-project-agent-unknown-hint = `posse agents list` shows what there is; nothing was trusted
 
 ## commands/worker.rs
 

@@ -277,6 +277,8 @@ asks-before-change = asks before every change
 writes-only = writes only { $paths }
 reads-only = reads only { $paths }
 connects-only = connects only to { $network }
+project-agent-unknown = no agent of this project is called `{ $agent }`
+project-agent-unknown-hint = `posse agents list` shows what there is; nothing was trusted
 
 ## lazy.rs
 

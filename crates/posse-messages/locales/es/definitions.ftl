@@ -254,3 +254,5 @@ many-agents =
         [one] { $n } agente
        *[other] { $n } agentes
     }
+project-agent-unknown = ningún agente de este proyecto se llama `{ $agent }`
+project-agent-unknown-hint = `posse agents list` muestra los que hay; no se confió en ninguno

@@ -254,3 +254,5 @@ many-agents =
         [one] { $n } agent
        *[other] { $n } agents
     }
+project-agent-unknown = aucun agent de ce projet ne s'appelle `{ $agent }`
+project-agent-unknown-hint = `posse agents list` montre ce qu'il y a ; aucune confiance n'a été donnée

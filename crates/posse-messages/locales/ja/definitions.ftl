@@ -250,3 +250,5 @@ reads-only = 読み取りは { $paths } のみ
 connects-only = 接続は { $network } のみ
 project-agents-not-trusted = このプロジェクトの{ $agents }が未信頼のため使われていません。`posse agents check` で確認し、`posse trust` で実行を許可できます
 many-agents = エージェント { $n } 個
+project-agent-unknown = このプロジェクトに `{ $agent }` という名前のエージェントはありません
+project-agent-unknown-hint = `posse agents list` で一覧を確認できます。何も信頼されていません

@@ -250,3 +250,5 @@ reads-only = 只读取 { $paths }
 connects-only = 只连接 { $network }
 project-agents-not-trusted = 此项目有 { $agents }未受信任且未使用：`posse agents check` 可查看，`posse trust` 可允许其运行
 many-agents = { $n } 个智能体
+project-agent-unknown = 此项目中没有名为 `{ $agent }` 的智能体
+project-agent-unknown-hint = `posse agents list` 会列出现有的；未信任任何文件

@@ -1,6 +1,6 @@
 //! `posse mcp doctor`: starts the server as a host would, with little more than `HOME` and `PATH`.
 
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::hosts::probe::{PASSED_ON, ProbeAnswer, ServerProbe, not_started};
@@ -93,14 +93,8 @@ impl HostedServer {
         if let Some(state) = std::env::var_os("POSSE_STATE") {
             command.env("POSSE_STATE", state);
         }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
-        let mut child = command.spawn().map_err(failed)?;
-        match (child.stdin.take(), child.stdout.take()) {
-            (Some(stdin), Some(stdout)) => {
-                Ok(Self { _child: child, probe: ServerProbe::over(stdout, stdin) })
-            }
-            _ => Err(not_started()),
-        }
+        let (_child, probe) = ServerProbe::start(command)?;
+        Ok(Self { _child, probe })
     }
 
     async fn ask(&mut self, method: &str, params: Value) -> Result<Value> {

@@ -1,27 +1,78 @@
-//! Changes of a task in its own worktree: show, apply or discard them.
+//! Changes of a task, in its worktree or in place: show, apply or discard them.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use posse_core::journal::start_of;
 use posse_core::lease::WritePaths;
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_git::{AppliedChanges, GitWorktree};
 use posse_messages::say;
 use posse_runtime::leases::refuse_leased;
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::TaskRow;
+use posse_runtime::ports::{JournalStore, TaskRow};
 use posse_store::SqliteStore;
+use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::json;
 
-use super::diff::show;
 use super::find;
 use crate::args::GlobalArgs;
 use crate::setup::Setup;
 use crate::terminal;
 use crate::worktrees::trees;
 
+/// Prints the patch of a worktree, or the changes of a task and its subagents in the workspace they share.
+pub async fn diff(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let store = setup.store()?;
+    let row = find(&*store, wanted).await?;
+    match trees(&setup.state, &setup.workspace).find(&row.id)? {
+        Some(worktree) => in_worktree(global, &row, &worktree),
+        // Changes in a worktree were never in these files.
+        None if start_of(&store.records(&row.id).await?)?.apart_from.is_some() => Err(without_worktree(&row)),
+        None => in_place(global, &store, &row).await,
+    }
+}
+
+async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Result<ExitCode> {
+    let files = edits::gather(store, &row.id, EditSpan::Whole).await?;
+    let patch: String = files.iter().filter_map(EditedFile::diff).collect();
+    if global.json {
+        let changes: Vec<_> = files.iter().map(EditedFile::to_json).collect();
+        let value = json!({ "task_id": row.id.as_str(), "changes": changes, "diff": patch });
+        terminal::out(&value.to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if files.is_empty() {
+        terminal::note(&say!("task-changed-nothing", task = row.id));
+    }
+    if !patch.is_empty() {
+        show(&patch);
+    }
+    // On standard error, so that the patch on standard output can be applied.
+    for EditedFile { change, gap, .. } in &files {
+        if let Some(gap) = gap {
+            terminal::note(&format!("{}: {}", visible(&change.path), gap.text()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a patch, colored at a terminal.
+fn show(patch: &str) {
+    let patch = patch.trim_end_matches('\n');
+    if !std::io::stdout().is_terminal() {
+        return terminal::out(patch);
+    }
+    for line in patch.split('\n') {
+        terminal::out(&terminal::diff_line(&visible(line)));
+    }
+}
+
 /// Prints the patch: byte for byte for programs, colored for people.
-pub fn diff(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Result<ExitCode> {
+fn in_worktree(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Result<ExitCode> {
     // Includes corrections that a person made in the worktree since.
     if !is_at_work(row) {
         worktree.keep()?;
@@ -110,7 +161,7 @@ pub async fn discard(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
 struct FoundWorktree {
     row: TaskRow,
     worktree: GitWorktree,
-    store: std::sync::Arc<SqliteStore>,
+    store: Arc<SqliteStore>,
 }
 
 impl FoundWorktree {
@@ -124,7 +175,7 @@ impl FoundWorktree {
     }
 }
 
-pub fn without_worktree(row: &TaskRow) -> Error {
+fn without_worktree(row: &TaskRow) -> Error {
     Error::new(ErrorCode::InvalidRequest, say!("task-without-worktree", task = row.id))
         .hint(say!("task-without-worktree-hint"))
 }
