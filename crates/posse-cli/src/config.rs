@@ -11,7 +11,7 @@ use posse_core::board::OnLimit;
 use posse_core::bounded::BoundedInteger;
 use posse_core::definition::OnUnknownModel;
 use posse_core::grant::NetworkGrant;
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{Error, ErrorCode, Result, sizes, spans};
 use posse_definitions::places::nearest_file;
 use posse_mcp::registry::McpServerConfig;
 use posse_messages::say;
@@ -200,33 +200,19 @@ pub struct SessionSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
     /// Maximum age since they ended, such as `90d`.
-    pub max_age: Option<SpanText>,
+    #[serde(deserialize_with = "span")]
+    pub max_age: Option<Duration>,
     /// Maximum size of all of them, such as `2GB`; the oldest are deleted first.
-    pub max_size: Option<SizeText>,
+    #[serde(deserialize_with = "size")]
+    pub max_size: Option<u64>,
 }
 
-/// A time span such as `30d`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(try_from = "String")]
-pub struct SpanText(pub Duration);
-
-impl TryFrom<String> for SpanText {
-    type Error = String;
-    fn try_from(raw: String) -> Result<Self, String> {
-        posse_core::spans::parse(&raw).map(Self)
-    }
+fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    spans::parse(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
 }
 
-/// A size in bytes such as `2GB`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(try_from = "String")]
-pub struct SizeText(pub u64);
-
-impl TryFrom<String> for SizeText {
-    type Error = String;
-    fn try_from(raw: String) -> Result<Self, String> {
-        posse_core::sizes::parse(&raw).map(Self)
-    }
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    sizes::parse(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
 }
 
 /// Settings of `posse mcp`, and the MCP servers that agents use.

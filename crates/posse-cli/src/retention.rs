@@ -22,8 +22,7 @@ pub const REPORT: &str = "retention.json";
 
 /// Returns the configured caps.
 pub fn caps(config: &StoreConfig) -> RetentionCaps {
-    let age_ms = config.max_age.map(|age| millis(age.0));
-    RetentionCaps { age_ms, bytes: config.max_size.map(|size| size.0) }
+    RetentionCaps { age_ms: config.max_age.map(millis), bytes: config.max_size }
 }
 
 /// Applies the configured caps in a background process, with the lowest priority and at most once an hour.

@@ -485,7 +485,8 @@ impl Setup {
             .knowing(headers.chain(files).chain(variables).chain(of_servers).chain(granted))
     }
 
-    fn key_variables(&self) -> Vec<String> {
+    /// Lists the variables that hold keys of providers.
+    pub fn key_variables(&self) -> Vec<String> {
         let known = KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned());
         known
             .chain(self.config.models.providers.values().filter_map(|provider| provider.key_variable()))

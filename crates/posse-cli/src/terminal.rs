@@ -38,23 +38,15 @@ fn try_out(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Result of printing the answer; a closed pipe counts as done.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use]
-pub enum OutputDelivery {
-    Done,
-    Failed,
-}
-
-/// Prints an answer: unchanged for a program, without control characters at a terminal.
-pub fn deliver(text: &str) -> OutputDelivery {
+/// Prints an answer: unchanged for a program, without control characters at a terminal. If that fails, so does the
+/// command; a closed pipe counts as done.
+pub fn deliver(text: &str) {
     let shown = if io::stdout().is_terminal() { visible(text) } else { text.into() };
-    match try_out(&shown) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            note(&say!("answer-not-written", why = e));
-            OutputDelivery::Failed
-        }
-        Ok(()) | Err(_) => OutputDelivery::Done,
+    if let Err(e) = try_out(&shown)
+        && e.kind() != io::ErrorKind::BrokenPipe
+    {
+        FAILED.store(true, Ordering::Relaxed);
+        note(&say!("answer-not-written", why = e));
     }
 }
 

@@ -12,6 +12,7 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::inspect::{AgentStanding, definition};
 use posse_definitions::registry::RegistrySnapshot;
+use posse_mcp::files::unwritable;
 use posse_messages::say;
 use serde_json::json;
 
@@ -122,7 +123,7 @@ fn new(global: &GlobalArgs, name: &str, user: bool) -> Result<ExitCode> {
             std::io::ErrorKind::AlreadyExists => say!("exists-edit-it"),
             _ => say!("check-writable"),
         };
-        Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e).hint(hint)
+        unwritable(&path).caused_by(e).hint(hint)
     })?;
     let (shadows, hidden_by) = around(&Setup::load(global)?.snapshot(), name.as_str(), &path);
     if global.json {
@@ -177,11 +178,8 @@ fn export(global: &GlobalArgs, name: &str, to: &str, out: Option<&Path>, force: 
     }
     match out {
         Some(path) => {
-            write_new(path, &export.text).map_err(|e| {
-                Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display()))
-                    .caused_by(e)
-                    .hint(say!("nothing-overwritten"))
-            })?;
+            write_new(path, &export.text)
+                .map_err(|e| unwritable(path).caused_by(e).hint(say!("nothing-overwritten")))?;
             if !global.json {
                 terminal::out(&path.display().to_string());
             }

@@ -101,9 +101,7 @@ fn configuration(setup: &Setup) -> DoctorFinding {
 
 /// Lists the names of the key variables that are set, never their values.
 fn keys(setup: &Setup) -> Vec<DoctorFinding> {
-    let mut names: Vec<String> =
-        KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
-    names.extend(setup.config.models.providers.values().filter_map(|provider| provider.key_variable()));
+    let mut names = setup.key_variables();
     names.sort_unstable();
     names.dedup();
     let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
@@ -114,11 +112,8 @@ fn keys(setup: &Setup) -> Vec<DoctorFinding> {
         .filter_map(|name| Some(format!("{name}={}", process_env(name)?)));
     let mut urls: Vec<String> = urls.collect();
     urls.dedup();
-    let mut findings = vec![DoctorFinding::new(
-        "keys",
-        if seen.is_empty() { CheckMark::Info } else { CheckMark::Fine },
-        text,
-    )];
+    let mark = if seen.is_empty() { CheckMark::Info } else { CheckMark::Fine };
+    let mut findings = vec![DoctorFinding::new("keys", mark, text)];
     findings.extend(urls.into_iter().map(|url| DoctorFinding::new("base URL", CheckMark::Info, url)));
     findings
 }

@@ -26,7 +26,6 @@ use tokio::signal::unix::{Signal, SignalKind};
 
 use crate::desk::ApprovalPrompt;
 use crate::render::{self, LiveTree, file, tokens, with_subagents};
-use crate::terminal::OutputDelivery;
 use crate::{signals, terminal};
 
 /// A session at this terminal: shown while it runs, stopped by signals, concluded with a report.
@@ -219,19 +218,16 @@ impl EndedRun<'_> {
             return super::exit_code(outcome.status());
         }
         self.remark().await;
-        let delivery = match outcome.text.trim_end() {
-            "" => OutputDelivery::Done,
-            text => terminal::deliver(text),
-        };
+        let text = outcome.text.trim_end();
+        if !text.is_empty() {
+            terminal::deliver(text);
+        }
         tell_edits(id, &edits);
         terminal::note(&self.summary());
         for task in self.kept_apart() {
             terminal::note(&say!("changes-kept-apart", task));
         }
-        match delivery {
-            OutputDelivery::Done => super::exit_code(outcome.status()),
-            OutputDelivery::Failed => ExitCode::FAILURE,
-        }
+        super::exit_code(outcome.status())
     }
 
     /// Lists files changed by the task and its subagents; in a conversation, since the last message.

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::Result;
+use posse_mcp::files::unwritable;
 use posse_messages::say;
 use serde_json::json;
 
@@ -12,44 +13,28 @@ use crate::args::GlobalArgs;
 use crate::config::PROJECT_FILE;
 use crate::terminal;
 
-/// Path, content and purpose of each file.
-const FILES: &[(&str, &str, &str)] = &[
-    (PROJECT_FILE, include_str!("../../templates/posse.toml"), "project"),
-    (".posse/agents/reviewer.md", include_str!("../../templates/reviewer.md"), "agent"),
-];
-
 pub fn run(global: &GlobalArgs) -> Result<ExitCode> {
-    for (path, text, purpose) in FILES {
-        let path = Path::new(path);
-        let outcome = match write_new(path, text) {
-            Ok(()) => "written",
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => "exists, left as it is",
+    let (config, agent) =
+        (include_str!("../../templates/posse.toml"), include_str!("../../templates/reviewer.md"));
+    for (path, text, purpose) in [
+        (PROJECT_FILE, config, say!("init-project")),
+        (".posse/agents/reviewer.md", agent, say!("init-agent")),
+    ] {
+        let (state, said) = match write_new(Path::new(path), text) {
+            Ok(()) => ("written", say!("init-written")),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                ("exists, left as it is", say!("init-exists"))
+            }
             Err(e) => {
-                return Err(Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display()))
-                    .caused_by(e)
-                    .hint(say!("check-writable-here")));
+                return Err(unwritable(Path::new(path)).caused_by(e).hint(say!("check-writable-here")));
             }
         };
-        if global.json {
-            let value =
-                json!({ "path": path.display().to_string(), "state": outcome, "purpose": said(purpose) });
-            terminal::out(&value.to_string());
-        } else {
-            terminal::out(&format!("{:<28} {} · {}", path.display(), said(outcome), said(purpose)));
-        }
+        let value = json!({ "path": path, "state": state, "purpose": purpose });
+        terminal::show(global.json, &format!("{path:<28} {said} · {purpose}"), &value);
     }
     terminal::note(&say!("seen-here"));
     terminal::note(&say!("init-next"));
     Ok(ExitCode::SUCCESS)
-}
-
-fn said(what: &str) -> String {
-    match what {
-        "project" => say!("init-project"),
-        "agent" => say!("init-agent"),
-        "written" => say!("init-written"),
-        _ => say!("init-exists"),
-    }
 }
 
 pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {

@@ -9,21 +9,22 @@ use posse_core::id::TaskId;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::{Error, ErrorCode, Result};
 use posse_git::{ChangeScope, HardenedGit, RepositoryView};
+use posse_mcp::files::unwritable;
 use posse_messages::say;
 use posse_review::{
     ReportForm, ReviewFindings, ReviewPlan, ReviewReport, ReviewRequest, ReviewTarget, reviewer,
 };
-use posse_runtime::session::SessionPolicy;
 use posse_runtime::session::facades::{Facade, SessionFacades};
 use serde_json::Value;
 
-use super::drive::{EndedRun, ProgressView, RunSession, RunView, RunWork};
-use super::run::{self, SessionPlan};
-use crate::args::{GlobalArgs, ReviewArgs, RunOptions};
+use super::drive::{EndedRun, ProgressView, RunView, RunWork};
+use super::exit_code;
+use super::run::{self, LeadAgent};
+use crate::args::{GlobalArgs, ReviewArgs};
 use crate::models::process_env;
 use crate::retention;
 use crate::setup::{Setup, new_session_id, search};
-use crate::terminal::{self, OutputDelivery};
+use crate::terminal;
 
 /// Exit code for findings at or above `--fail-on`, distinct from a failed review.
 const FOUND: u8 = 4;
@@ -48,17 +49,20 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<ExitCode> {
     let setup = Setup::load_in(global, repository.root.clone())?;
     let how = args.how();
     setup.meet_servers(&how).await;
-    let reviewer = reviewer(setup.orchestrator(&how)?, &setup.workspace);
-    let request = ReviewRequest::new(&scope, &changes, reviewer.limits.context_window);
+    let agent = reviewer(setup.orchestrator(&how)?, &setup.workspace);
+    let lead = LeadAgent { facades: Some(facades()), ..LeadAgent::of(agent) };
+    let request = ReviewRequest::new(&scope, &changes, lead.agent.limits.context_window);
     let plan = ReviewPlan { target, files: changes.files, cut: request.cut, notes: changes.notes };
-    let session_id = new_session_id();
-    let room = room(&setup, &how, session_id.clone(), &request.title)?;
-    let (began, id) = (Instant::now(), TaskId::root(&session_id));
-    let (agent, delivery) = (Box::new(reviewer.clone()), Some(plan.to_delivery()));
+    let id = TaskId::root(&new_session_id());
+    // The report goes to standard output in one piece, so progress is shown to people only.
+    let view = RunView { progress: ProgressView::Shown, json: false, title: &request.title };
+    let room = run::room(&setup, &how, setup.tools()?, &lead, id.session().to_owned(), view)?;
+    let began = Instant::now();
+    let (agent, delivery) = (Box::new(lead.agent.clone()), Some(plan.to_delivery()));
     let (task, verify, notes) = (request.task, Vec::new(), Vec::new());
     let outcome = room.work(RunWork::Start { agent, task, verify, notes, delivery }).await;
     setup.close_servers().await;
-    let code = conclude(&plan, &room.ended(&id, &reviewer, &*outcome?, began).await).await;
+    let code = conclude(&plan, &room.ended(&id, &lead.agent, &*outcome?, began).await).await;
     retention::apply_later(global, &setup.config.store, &setup.state);
     code
 }
@@ -122,12 +126,15 @@ pub async fn conclude(plan: &ReviewPlan, run: &EndedRun<'_>) -> Result<ExitCode>
     for remark in report.remarks() {
         terminal::note(&say!("plain-note", note = remark));
     }
-    let delivery = deliver(&plan.target, &plan.target.form.render(&report))?;
+    deliver(&plan.target, &plan.target.form.render(&report))?;
     let counted = ended.found.as_ref().map(ReviewFindings::counted);
     let ends =
         counted.into_iter().chain(report.verdict()).chain(report.unseen()).map(|end| format!(" · {end}"));
     terminal::note(&format!("{}{}", run.summary(), ends.collect::<String>()));
-    Ok(exit_code(&plan.target, ended.status, ended.found.as_ref(), delivery))
+    Ok(match (&ended.found, plan.target.gate()) {
+        (Some(found), Some(gate)) if gate.is_closed_by(found) => ExitCode::from(FOUND),
+        _ => exit_code(ended.status),
+    })
 }
 
 /// Writes the report of a review that a worker finished. Without `--output` it stays in the store.
@@ -139,43 +146,18 @@ pub async fn write_report(plan: &ReviewPlan, run: &EndedRun<'_>) -> Result<()> {
     Ok(())
 }
 
-fn deliver(target: &ReviewTarget, text: &str) -> Result<OutputDelivery> {
+fn deliver(target: &ReviewTarget, text: &str) -> Result<()> {
     let Some(path) = &target.output else {
-        return Ok(terminal::deliver(text.trim_end()));
+        terminal::deliver(text.trim_end());
+        return Ok(());
     };
     if let Err(e) = write(path, text.trim_end()) {
         // The report was paid for: it goes to standard output if the file fails.
-        let _ = terminal::deliver(text.trim_end());
+        terminal::deliver(text.trim_end());
         return Err(e);
     }
     terminal::note(&say!("file-written", file = path.display()));
-    Ok(OutputDelivery::Done)
-}
-
-fn exit_code(
-    target: &ReviewTarget,
-    status: OutcomeStatus,
-    found: Option<&ReviewFindings>,
-    delivery: OutputDelivery,
-) -> ExitCode {
-    if delivery == OutputDelivery::Failed {
-        return ExitCode::FAILURE;
-    }
-    match (found, target.gate()) {
-        (Some(found), Some(gate)) if gate.is_closed_by(found) => ExitCode::from(FOUND),
-        _ => super::exit_code(status),
-    }
-}
-
-fn room(setup: &Setup, how: &RunOptions, session_id: String, title: &str) -> Result<RunSession> {
-    let found = setup.tools()?;
-    let (grant, caps, store) = (setup.grant(how, &found)?, setup.caps(how), setup.store()?);
-    let facades = facades();
-    // The report goes to standard output in one piece, so progress is shown to people only.
-    let view = RunView { progress: ProgressView::Shown, json: false, title };
-    let policy = SessionPolicy { facades, ..setup.policy(grant, caps)? };
-    let plan = SessionPlan { id: session_id, store, policy, apart_from: None };
-    run::open(setup, how, found, plan, view)
+    Ok(())
 }
 
 fn nothing(scope: &ChangeScope, paths: &[PathBuf], plan: &ReviewPlan) -> Result<ExitCode> {
@@ -193,10 +175,8 @@ fn nothing(scope: &ChangeScope, paths: &[PathBuf], plan: &ReviewPlan) -> Result<
     if plan.target.form == ReportForm::Markdown && plan.target.output.is_none() {
         return Ok(ExitCode::SUCCESS);
     }
-    Ok(match deliver(&plan.target, &plan.nothing())? {
-        OutputDelivery::Done => ExitCode::SUCCESS,
-        OutputDelivery::Failed => ExitCode::FAILURE,
-    })
+    deliver(&plan.target, &plan.nothing())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Tells if two paths lead to the same existing file.
@@ -207,17 +187,13 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// Fails early if the report could not be written.
 fn refuse_unwritable(path: &Path) -> Result<()> {
     let is_new = !path.exists();
-    OpenOptions::new().append(true).create(true).open(path).map_err(|e| unwritable(path, e))?;
+    OpenOptions::new().append(true).create(true).open(path).map_err(|e| unwritable(path).caused_by(e))?;
     if is_new {
-        std::fs::remove_file(path).map_err(|e| unwritable(path, e))?;
+        std::fs::remove_file(path).map_err(|e| unwritable(path).caused_by(e))?;
     }
     Ok(())
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, format!("{text}\n")).map_err(|e| unwritable(path, e))
-}
-
-fn unwritable(path: &Path, e: std::io::Error) -> Error {
-    Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e)
+    std::fs::write(path, format!("{text}\n")).map_err(|e| unwritable(path).caused_by(e))
 }

@@ -23,6 +23,7 @@ use posse_runtime::liveness as owner;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{AgentLookup, JournalStore, ModelResolver, WorktreeSource};
 use posse_runtime::resolve::resolve;
+use posse_runtime::session::facades::SessionFacades;
 use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
 use posse_runtime::toolbox::Toolbox;
 use posse_sandbox::scratch;
@@ -152,16 +153,18 @@ pub struct LeadAgent {
     /// Commands that check its result.
     pub verify: Vec<String>,
     /// Budget caps of its definition.
-    caps: BudgetCaps,
+    pub caps: BudgetCaps,
     /// Origin of the worktree, if the workspace is one.
-    apart_from: Option<String>,
+    pub apart_from: Option<String>,
+    /// Delegation tools, if it does not have those of the configuration.
+    pub facades: Option<SessionFacades>,
 }
 
 impl LeadAgent {
     /// Wraps an agent that continues unchanged.
     pub fn of(agent: Agent) -> Self {
-        let (caps, apart_from) = (BudgetCaps::default(), None);
-        Self { agent, notes: Vec::new(), verify: Vec::new(), caps, apart_from }
+        let (caps, apart_from, facades) = (BudgetCaps::default(), None, None);
+        Self { agent, notes: Vec::new(), verify: Vec::new(), caps, apart_from, facades }
     }
 }
 
@@ -178,7 +181,7 @@ pub fn lead(setup: &Setup, how: &RunOptions, found: &ToolInventory) -> Result<Le
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*models, &tools)?;
     let (verify, caps) = (definition.answer.verify.clone(), definition.caps());
-    Ok(LeadAgent { agent, notes, verify, caps, apart_from: None })
+    Ok(LeadAgent { notes, verify, caps, ..LeadAgent::of(agent) })
 }
 
 /// Picks the configured model, or else the agent's first model that is usable here.
@@ -233,7 +236,8 @@ pub fn room(
     view: RunView<'_>,
 ) -> Result<RunSession> {
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
-    let (policy, apart_from) = (setup.policy(grant, caps)?, lead.apart_from.clone());
+    let (mut policy, apart_from) = (setup.policy(grant, caps)?, lead.apart_from.clone());
+    policy.facades = lead.facades.clone().unwrap_or(policy.facades);
     let plan = SessionPlan { id: session_id, store: setup.store()?, policy, apart_from };
     open(setup, how, found, plan, view)
 }

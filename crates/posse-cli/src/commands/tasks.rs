@@ -1,8 +1,7 @@
 //! `posse tasks`: list, show and resume stored tasks.
 
-mod cancel;
 mod changes;
-mod message;
+mod control;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -57,9 +56,9 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         TasksCommand::Diff { task } => changes::diff(global, &task).await,
         TasksCommand::Apply { task, protected } => changes::apply(global, &task, protected).await,
         TasksCommand::Discard { task } => changes::discard(global, &task).await,
-        TasksCommand::Cancel { task } => cancel::run(global, &task).await,
-        TasksCommand::Send { task, message } => message::send(global, &task, message).await,
-        TasksCommand::Answer { task, answer } => message::answer(global, &task, answer).await,
+        TasksCommand::Cancel { task } => control::cancel(global, &task).await,
+        TasksCommand::Send { task, message } => control::send(global, &task, message).await,
+        TasksCommand::Answer { task, answer } => control::answer(global, &task, answer).await,
         TasksCommand::Delete { tasks, force } => gc::delete(global, &tasks, force).await,
     }
 }

@@ -58,7 +58,6 @@ no-place-for-agents = es gibt keinen Ort für eigene Agenten: HOME ist nicht ges
 no-place-for-agents-hint = setze HOME oder lass --user weg
 exists-edit-it = sie existiert; bearbeite sie oder wähle einen anderen Namen
 check-writable = prüfe, ob du dort schreiben darfst und der Datenträger Platz hat
-cannot-be-written = { $path } kann nicht geschrieben werden
 agent-shadows = ab jetzt steht er vor dem Agenten `{ $name }` aus { $other }
 agent-is-shadowed = hier zählt er nicht: der Agent `{ $name }` aus { $other } steht vor ihm
 no-approvals = nichts wartet auf eine Antwort

@@ -18,3 +18,4 @@ mcp-install-unreadable-hint = `posse mcp install` ohne --write druckt, was hinzu
 mcp-install-nowhere = es gibt kein Heimatverzeichnis, in das geschrieben werden könnte
 mcp-doctor-silent = der Server antwortete auf { $method } nicht innerhalb von { $seconds } Sekunden
 mcp-doctor-not-started = der Server konnte nicht gestartet werden
+cannot-be-written = { $path } kann nicht geschrieben werden

@@ -16,7 +16,6 @@ no-place-for-agents = there is no place for agents of yours: HOME is not set
 no-place-for-agents-hint = set HOME, or leave out --user
 exists-edit-it = it exists; edit it, or choose another name
 check-writable = check that you may write there and that the disk has room
-cannot-be-written = { $path } cannot be written
 agent-shadows = from now on it stands before the agent `{ $name }` of { $other }
 agent-is-shadowed = here it does not count: the agent `{ $name }` of { $other } stands before it
 seen-everywhere = seen by posse in every directory

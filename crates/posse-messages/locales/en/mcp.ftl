@@ -18,3 +18,7 @@ mcp-install-unreadable-hint = `posse mcp install` without --write prints what to
 mcp-install-nowhere = there is no home directory to write to
 mcp-doctor-silent = the server did not answer { $method } within { $seconds } seconds
 mcp-doctor-not-started = the server could not be started
+
+## files.rs
+
+cannot-be-written = { $path } cannot be written

@@ -58,7 +58,6 @@ no-place-for-agents = no hay lugar para tus agentes: HOME no está definida
 no-place-for-agents-hint = define HOME u omite --user
 exists-edit-it = ya existe; edítalo o elige otro nombre
 check-writable = comprueba que puedes escribir ahí y que hay espacio en el disco
-cannot-be-written = no se puede escribir { $path }
 agent-shadows = a partir de ahora va antes que el agente `{ $name }` de { $other }
 agent-is-shadowed = aquí no cuenta: el agente `{ $name }` de { $other } va antes
 no-approvals = nada espera una respuesta

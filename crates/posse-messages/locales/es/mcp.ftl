@@ -18,3 +18,4 @@ mcp-install-unreadable-hint = `posse mcp install` sin --write imprime lo que hay
 mcp-install-nowhere = no hay directorio personal en el que escribir
 mcp-doctor-silent = el servidor no respondió a { $method } en { $seconds } segundos
 mcp-doctor-not-started = el servidor no se pudo iniciar
+cannot-be-written = no se puede escribir { $path }

@@ -58,7 +58,6 @@ no-place-for-agents = il n'y a pas de place pour vos agents : HOME n'est pas dé
 no-place-for-agents-hint = définissez HOME, ou omettez --user
 exists-edit-it = il existe ; modifiez-le ou choisissez un autre nom
 check-writable = vérifiez que vous pouvez y écrire et que le disque a de la place
-cannot-be-written = impossible d'écrire { $path }
 agent-shadows = désormais il passe avant l'agent `{ $name }` de { $other }
 agent-is-shadowed = ici il ne compte pas : l'agent `{ $name }` de { $other } passe avant
 no-approvals = rien n'attend de réponse

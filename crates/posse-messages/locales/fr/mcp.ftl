@@ -18,3 +18,4 @@ mcp-install-unreadable-hint = `posse mcp install` sans --write affiche ce qu’i
 mcp-install-nowhere = il n’y a pas de répertoire personnel où écrire
 mcp-doctor-silent = le serveur n’a pas répondu à { $method } en { $seconds } secondes
 mcp-doctor-not-started = le serveur n’a pas pu être lancé
+cannot-be-written = impossible d'écrire { $path }

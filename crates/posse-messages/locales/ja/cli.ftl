@@ -18,7 +18,6 @@ no-place-for-agents = 自分のエージェントを置く場所がありませ�
 no-place-for-agents-hint = HOME を設定するか、--user を外してください
 exists-edit-it = すでにあります。編集するか、別の名前を選んでください
 check-writable = 書き込み権限とディスクの空き容量を確認してください
-cannot-be-written = { $path } に書き込めません
 agent-shadows = 今後は { $other } のエージェント `{ $name }` より優先されます
 agent-is-shadowed = ここでは使われません: { $other } のエージェント `{ $name }` が優先されます
 no-approvals = 回答を待っているものはありません

@@ -18,3 +18,4 @@ mcp-install-unreadable-hint = --write なしの `posse mcp install` が、追加
 mcp-install-nowhere = 書き込み先のホームディレクトリがありません
 mcp-doctor-silent = サーバーは { $method } に { $seconds } 秒以内に応答しませんでした
 mcp-doctor-not-started = サーバーを起動できませんでした
+cannot-be-written = { $path } に書き込めません

@@ -18,7 +18,6 @@ no-place-for-agents = 没有存放你的智能体的位置：未设置 HOME
 no-place-for-agents-hint = 请设置 HOME，或去掉 --user
 exists-edit-it = 它已存在；请编辑它，或换一个名称
 check-writable = 请检查该处是否可写以及磁盘是否有空间
-cannot-be-written = 无法写入 { $path }
 agent-shadows = 从现在起它优先于 { $other } 的智能体 `{ $name }`
 agent-is-shadowed = 它在这里不生效：{ $other } 的智能体 `{ $name }` 优先
 no-approvals = 没有等待答复的内容

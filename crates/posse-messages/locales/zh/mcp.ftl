@@ -18,3 +18,4 @@ mcp-install-unreadable-hint = 不带 --write 的 `posse mcp install` 会显示�
 mcp-install-nowhere = 没有可写入的主目录
 mcp-doctor-silent = 服务器在 { $seconds } 秒内未响应 { $method }
 mcp-doctor-not-started = 无法启动服务器
+cannot-be-written = 无法写入 { $path }

@@ -1,8 +1,8 @@
-//! `posse tasks send` and `posse tasks answer`: a message to a task, or the answer to its question, whichever process
-//! drives it.
+//! `posse tasks send`, `answer` and `cancel`: tell a task something, whichever process drives it.
 
 use std::process::ExitCode;
 
+use posse_core::state::TaskState;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{localized, say};
 use posse_runtime::context::now_ms;
@@ -10,6 +10,8 @@ use posse_runtime::liveness as owner;
 use posse_runtime::ports::{
     MessageReceipt, MessageStore, ParentQuestion, QuestionAnswer, QuestionState, SteeringMessage, TaskRow,
 };
+use posse_runtime::worker::{self, CancelEnd};
+use posse_sandbox::supervisor::sweep;
 use serde_json::{Value, json};
 
 use super::{find, status};
@@ -55,6 +57,28 @@ pub async fn answer(global: &GlobalArgs, wanted: &str, text: Option<String>) -> 
     let fields = json!({ "answered": true, "question": asked.question.text });
     tell(global, &row, fields, "answered", &asked.question.text);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Cancels a task. A living process is told through the store; the tasks of a dead one are ended here.
+pub async fn cancel(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
+    let store = setup::store(global)?;
+    let (row, end) = worker::cancel(&*store, find(&*store, wanted).await?, sweep).await?;
+    let note = match end {
+        CancelEnd::Cancelled => String::new(),
+        CancelEnd::HadEnded => say!("cancel-had-ended"),
+        CancelEnd::TooLate => say!("cancel-too-late"),
+        CancelEnd::NotYet => say!("cancel-not-yet", process = owner::pid(&row)),
+    };
+    let mut text = format!("{} · {}", row.id, row.state);
+    if !note.is_empty() {
+        text.push_str(&format!(" · {note}"));
+    }
+    let value = json!({ "task_id": row.id.as_str(), "status": row.state.wire(), "note": note });
+    terminal::show(global.json, &text, &value);
+    Ok(match row.state {
+        TaskState::Running => ExitCode::FAILURE,
+        TaskState::Ended(_) => ExitCode::SUCCESS,
+    })
 }
 
 /// Each process says one thing.
