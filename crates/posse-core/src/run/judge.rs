@@ -127,18 +127,19 @@ impl Run {
         complaint
             .push_str("\nReply with only the corrected JSON, without a fence and without any other text.");
         self.judgement.errors = errors;
-        if self.counters.repairs < REPAIRS_MAX && self.turns_left() > 0 {
-            self.counters.repairs += 1;
+        if self.attempt.repairs < REPAIRS_MAX && self.turns_left() > 0 {
+            self.attempt.repairs += 1;
             return self.send_back(complaint);
         }
         self.judgement.unsaid = Some(complaint);
-        let reason = self.wrapping_up.as_ref().map_or(StopReason::OutputInvalid, |wrap_up| wrap_up.reason);
+        let reason =
+            self.attempt.wrapping_up.as_ref().map_or(StopReason::OutputInvalid, |wrap_up| wrap_up.reason);
         self.finish(reason, Some("the answer does not satisfy the output schema".to_owned()));
     }
 
     /// Begins with the first command, if there is any. The report of a run that was stopped is not verified.
     fn verify(&mut self) {
-        if let Some(WrapUp { reason, detail }) = self.wrapping_up.clone() {
+        if let Some(WrapUp { reason, detail }) = self.attempt.wrapping_up.clone() {
             return self.finish(reason, detail);
         }
         match self.judgement.verify.first() {
@@ -169,8 +170,8 @@ impl Run {
         let helpless = failed.iter().any(|found| matches!(found.ending, VerifyEnding::NotRun(_)));
         let complaint = complaint(&failed);
         // The last request has no tools, so nothing can be corrected with it.
-        if self.counters.corrections < CORRECTIONS_MAX && self.turns_left() > 1 && !helpless {
-            self.counters.corrections += 1;
+        if self.attempt.corrections < CORRECTIONS_MAX && self.turns_left() > 1 && !helpless {
+            self.attempt.corrections += 1;
             return self.send_back(complaint);
         }
         self.judgement.unsaid = (!helpless).then_some(complaint);
@@ -195,7 +196,7 @@ impl Run {
 
     fn send_back(&mut self, complaint: String) {
         self.phase = RunPhase::Asking;
-        self.tell(complaint);
+        self.history.tell(complaint);
         self.guard_context();
     }
 }
