@@ -190,29 +190,22 @@ impl ModelAsk {
 }
 
 impl Run {
-    /// `fixed_tokens` is what is sent beside the conversation: the system prompt and the tools' descriptions.
+    /// Begins the run of a task. `fixed_tokens` is what is sent beside the conversation: the system prompt and the tools'
+    /// descriptions.
     pub fn new(
-        task: &str,
-        limits: Limits,
-        grant: Grant,
+        start: &TaskStart,
         tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
         fixed_tokens: u64,
     ) -> Self {
-        Self::under(DecisionRules::LATEST, task, limits, grant, tools, fixed_tokens)
-    }
-
-    fn under(
-        rules: DecisionRules,
-        task: &str,
-        limits: Limits,
-        grant: Grant,
-        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
-        fixed_tokens: u64,
-    ) -> Self {
-        let output_tokens = limits.output_tokens_per_call;
-        let (workspace, tools) = (".".to_owned(), tools.into());
+        let (_, task) = start.opening();
         let mut run = Self {
-            policy: RunPolicy { rules, limits, grant, workspace, tools },
+            policy: RunPolicy {
+                rules: start.rules,
+                limits: start.agent.limits.clone(),
+                grant: start.grant.clone(),
+                workspace: start.workspace.clone(),
+                tools: tools.into(),
+            },
             history: context::MessageHistory::new(task, fixed_tokens),
             phase: RunPhase::Asking,
             work: WorkCount::default(),
@@ -221,27 +214,14 @@ impl Run {
             answer: String::new(),
             last_text: String::new(),
             attempt: RunAttempt::default(),
-            output_tokens,
+            output_tokens: start.agent.limits.output_tokens_per_call,
             facts: OutcomeFacts::default(),
             judgement: judge::AnswerJudge::default(),
             kept: None,
             events: Vec::new(),
         };
         run.check_limits();
-        run
-    }
-
-    /// The run of a task that was written down.
-    pub fn of(
-        start: &TaskStart,
-        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
-        fixed_tokens: u64,
-    ) -> Self {
-        let (_, task) = start.opening();
-        let (limits, grant) = (start.agent.limits.clone(), start.grant.clone());
-        let mut run = Self::under(start.rules, &task, limits, grant, tools, fixed_tokens);
         run.judgement = judge::AnswerJudge::of(start);
-        run.policy.workspace.clone_from(&start.workspace);
         for note in &start.notes {
             run.note(note.clone());
         }

@@ -159,7 +159,7 @@ impl PreparedRun {
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
         let fixed = fixed_tokens(&system, &offered);
-        let run = Box::new(Run::of(start, ports.tools.effects(), fixed));
+        let run = Box::new(Run::new(start, ports.tools.effects(), fixed));
         Self { system, offered, run, held: None, is_told: false }
     }
 

@@ -38,11 +38,11 @@ struct ElidedResults {
 
 impl MessageHistory {
     /// Begins with the task. `fixed_tokens` is what is sent beside the conversation.
-    pub fn new(task: &str, fixed_tokens: u64) -> Self {
+    pub fn new(task: String, fixed_tokens: u64) -> Self {
         let (call_ids, messages) = (HashSet::new(), Vec::new());
         let mut history =
             Self { messages, generation: 0, call_ids, tokens: fixed_tokens, tokens_max: fixed_tokens };
-        history.tell(task.to_owned());
+        history.tell(task);
         history
     }
 
