@@ -23,7 +23,7 @@ use crate::reply::{ModelFailure, Reply};
 use crate::run::DecisionRules;
 use crate::state::TaskState;
 use crate::tool::ToolEffect;
-use crate::usage::Usage;
+use crate::usage::{SpendingTotal, Usage};
 use crate::verify::VerifyEvidence;
 
 /// One record of a task's journal.
@@ -347,6 +347,12 @@ impl Record {
             | Record::Finished { .. }
             | Record::Observed { .. } => Usage::default(),
         }
+    }
+
+    /// Returns what this record adds to the sums of its task.
+    pub fn spending(&self) -> SpendingTotal {
+        let turns = u32::from(matches!(self, Record::Replied { .. }));
+        SpendingTotal { tasks: 0, ..self.spent().spending(turns) }
     }
 
     /// Returns the wire name of the record's kind.

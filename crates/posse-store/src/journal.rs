@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::state::TaskState;
-use posse_core::usage::Usage;
+use posse_core::usage::{SpendingTotal, Usage};
 use posse_core::{ErrorCode, Result, text};
 use posse_messages::localized;
 use posse_runtime::ports::NewTask;
@@ -58,44 +58,11 @@ pub(crate) struct EncodedRecords {
     records: i64,
     /// They say something about the task that the columns of the journal do not have.
     change_row: bool,
-    sums: RowSums,
+    sums: SpendingTotal,
     /// Keys of messages that a run has read.
     steered: Vec<String>,
     /// Said by the last record that says it.
     pub state: Option<TaskState>,
-}
-
-/// Amounts that records add to the task's row.
-#[derive(Clone, Copy, Default)]
-struct RowSums {
-    turns: i64,
-    input_tokens: i64,
-    output_tokens: i64,
-    cost_micros: i64,
-    unpriced_tokens: i64,
-}
-
-impl RowSums {
-    fn plus(self, more: Self) -> Self {
-        Self {
-            turns: self.turns + more.turns,
-            input_tokens: self.input_tokens.saturating_add(more.input_tokens),
-            output_tokens: self.output_tokens.saturating_add(more.output_tokens),
-            cost_micros: self.cost_micros.saturating_add(more.cost_micros),
-            unpriced_tokens: self.unpriced_tokens.saturating_add(more.unpriced_tokens),
-        }
-    }
-
-    /// Sums of one record.
-    fn of(spent: &Usage) -> Self {
-        Self {
-            turns: 0,
-            input_tokens: signed(spent.input),
-            output_tokens: signed(spent.output),
-            cost_micros: signed(spent.cost_micros.unwrap_or(0)),
-            unpriced_tokens: if spent.cost_micros.is_none() { signed(spent.total()) } else { 0 },
-        }
-    }
 }
 
 /// A row of the journal: records of one append, of which at most the first is a reply.
@@ -141,19 +108,18 @@ impl EncodedRecords {
             rows: Vec::with_capacity(1),
             records: records.len() as i64,
             change_row: false,
-            sums: RowSums::default(),
+            sums: SpendingTotal::default(),
             steered: Vec::new(),
             state: None,
         };
         for record in records {
-            entries.sums = entries.sums.plus(RowSums::of(&record.spent()));
+            entries.sums.add(&record.spending());
             entries.state = record.state().or(entries.state);
             if let Record::Steered { key, .. } = record {
                 entries.steered.push(key.clone());
             }
             let model = match record {
                 Record::Replied { reply, .. } => {
-                    entries.sums.turns += 1;
                     entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
                     Some(reply.model.clone())
@@ -248,7 +214,7 @@ pub(crate) fn create(
     known.keep(
         &task.id,
         1,
-        JournalPosition { task: number, counted: 0, next: 0, uncounted: Some(RowSums::default()) },
+        JournalPosition { task: number, counted: 0, next: 0, uncounted: Some(SpendingTotal::default()) },
     );
     if known.session.as_deref() != Some(task.id.session()) {
         let workspace = start.map(|start| start.origin()).unwrap_or_default();
@@ -278,17 +244,15 @@ pub(crate) fn append(
     };
     let end = place.next + entries.records;
     if entries.change_row || end - place.counted > UNCOUNTED_MAX {
-        let sums = match place.uncounted {
-            Some(uncounted) => uncounted.plus(entries.sums),
-            None => {
-                statements.run(&statements.count_earlier, COUNT_EARLIER, [place.task])?;
-                entries.sums
-            }
-        };
+        if place.uncounted.is_none() {
+            statements.run(&statements.count_earlier, COUNT_EARLIER, [place.task])?;
+        }
+        let mut sums = place.uncounted.unwrap_or_default();
+        sums.add(&entries.sums);
         count(statements, &place, entries, sums, now)?;
-        (place.counted, place.uncounted) = (end, Some(RowSums::default()));
-    } else {
-        place.uncounted = place.uncounted.map(|uncounted| uncounted.plus(entries.sums));
+        (place.counted, place.uncounted) = (end, Some(SpendingTotal::default()));
+    } else if let Some(uncounted) = &mut place.uncounted {
+        uncounted.add(&entries.sums);
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {
@@ -393,7 +357,7 @@ struct JournalPosition {
     counted: i64,
     next: i64,
     /// Sums of the records from `counted` on, where they are known without reading.
-    uncounted: Option<RowSums>,
+    uncounted: Option<SpendingTotal>,
 }
 
 /// `None`: there is no such task, or it has another epoch.
@@ -405,7 +369,7 @@ fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result
             // The last one may be of an earlier task.
             let next = last.map_or(0, |last| last + 1 - (task << 32)).max(0);
             let counted = row.get(1)?;
-            let uncounted = (counted == next).then(RowSums::default);
+            let uncounted = (counted == next).then(SpendingTotal::default);
             Ok(JournalPosition { task, counted, next, uncounted })
         })
         .optional()
@@ -415,7 +379,7 @@ fn count(
     statements: &JournalStatements<'_>,
     place: &JournalPosition,
     entries: &EncodedRecords,
-    sums: RowSums,
+    sums: SpendingTotal,
     now: i64,
 ) -> rusqlite::Result<()> {
     statements.run(
@@ -430,13 +394,13 @@ fn count(
         params![
             place.task,
             place.next + entries.records,
-            sums.turns,
+            signed(sums.turns),
             now,
             entries.state.map(TaskState::wire),
-            sums.input_tokens,
-            sums.output_tokens,
-            sums.cost_micros,
-            sums.unpriced_tokens
+            signed(sums.input_tokens),
+            signed(sums.output_tokens),
+            signed(sums.cost_micros),
+            signed(sums.unpriced_tokens)
         ],
     )
 }

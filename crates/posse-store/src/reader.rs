@@ -18,11 +18,12 @@ use crate::{SpendingGroup, SpendingLine, fault, open};
 /// A task's row together with the records that are not counted in it yet, and when its owner was last heard of.
 pub(crate) const ROWS: &str =
     "SELECT id, parent, agent, title, status, owner, epoch, created_ms, max(updated_ms, coalesce(max(at_ms), 0)),
-         min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
-         min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
-         turns + count(model), cancel_ms IS NOT NULL,
+         cancel_ms IS NOT NULL,
          max(updated_ms, coalesce(max(at_ms), 0),
              coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0)),
+         1, turns + count(model),
+         min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
+         min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
          min(cost_micros, 9223372036854775807 - coalesce(sum(cost), 0)) + coalesce(sum(cost), 0),
          min(unpriced_tokens, 9223372036854775807 - coalesce(sum(iif(cost IS NULL, input + output, 0)), 0))
              + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0), delivery
@@ -163,20 +164,21 @@ pub(crate) fn tree_totals(
     path: &Path,
     tasks: &[TaskId],
 ) -> Result<Vec<SpendingTotal>> {
-    let total = |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], summed);
+    let total =
+        |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], |row| summed(row, 0));
     let totals: rusqlite::Result<Vec<SpendingTotal>> = tasks.iter().map(total).collect();
     totals.map_err(|e| fault::from_sqlite(path, e).into())
 }
 
-/// Tasks, turns, tokens and prices in the columns 0 to 5.
-fn summed(row: &Row<'_>) -> rusqlite::Result<SpendingTotal> {
+/// Tasks, turns, tokens and prices in six columns from `first` on.
+fn summed(row: &Row<'_>, first: usize) -> rusqlite::Result<SpendingTotal> {
     Ok(SpendingTotal {
-        tasks: unsigned(row, 0)?,
-        turns: unsigned(row, 1)?,
-        input_tokens: unsigned(row, 2)?,
-        output_tokens: unsigned(row, 3)?,
-        cost_micros: unsigned(row, 4)?,
-        unpriced_tokens: unsigned(row, 5)?,
+        tasks: unsigned(row, first)?,
+        turns: unsigned(row, first + 1)?,
+        input_tokens: unsigned(row, first + 2)?,
+        output_tokens: unsigned(row, first + 3)?,
+        cost_micros: unsigned(row, first + 4)?,
+        unpriced_tokens: unsigned(row, first + 5)?,
     })
 }
 
@@ -211,7 +213,7 @@ pub(crate) fn spending(
     connection
         .prepare_cached(&sql)
         .and_then(|mut statement| {
-            let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row)? });
+            let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row, 0)? });
             statement.query_map([since_ms], line)?.collect()
         })
         .map_err(|e| fault::from_sqlite(path, e).into())
@@ -243,14 +245,10 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         epoch: unsigned(row, 6)?,
         created_ms: unsigned(row, 7)?,
         updated_ms: unsigned(row, 8)?,
-        input_tokens: unsigned(row, 9)?,
-        output_tokens: unsigned(row, 10)?,
-        turns: row.get(11)?,
-        cancel_requested: row.get(12)?,
-        seen_ms: unsigned(row, 13)?,
-        cost_micros: unsigned(row, 14)?,
-        unpriced_tokens: unsigned(row, 15)?,
-        delivery: ResultDelivery::from_store(row.get_ref(16)?.as_str_or_null()?),
+        cancel_requested: row.get(9)?,
+        seen_ms: unsigned(row, 10)?,
+        total: summed(row, 11)?,
+        delivery: ResultDelivery::from_store(row.get_ref(17)?.as_str_or_null()?),
     })
 }
 

@@ -179,14 +179,14 @@ impl Session {
             // What earlier connections used is not counted against this one.
             let done = last_outcome(records);
             let past = PastState::Ended { end: end_of(&done), collected };
-            task.finish(done, row.turns);
+            task.finish(done, row.turns());
             family.recall(&task, past, now_ms());
             return Ok(());
         }
         let ports = match self.child_ports(&family.parent, &task) {
             // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
             Err(e) if family.parent.outside => {
-                task.finish(Err(e.english()), row.turns);
+                task.finish(Err(e.english()), row.turns());
                 family.recall(&task, PastState::Ended { end: TaskEnd::Failed, collected }, now_ms());
                 return Ok(());
             }
@@ -198,7 +198,7 @@ impl Session {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
             let past = PastState::Ended { end: end_of(&done), collected };
-            task.finish(done, row.turns);
+            task.finish(done, row.turns());
             family.recall(&task, past, now_ms());
             return Ok(());
         }
@@ -248,9 +248,9 @@ impl Session {
                 }
                 let Ok(row) = session.stores.store.task(&task.id).await else { continue };
                 let Ok((row, driven)) = session.as_left(row).await else { continue };
-                task.seen(row.turns);
+                task.seen(row.turns());
                 if !row.state.is_running() {
-                    match session.take_end(&family, &task, row.turns).await {
+                    match session.take_end(&family, &task, row.turns()).await {
                         Ok(()) => return,
                         Err(_) => continue,
                     }
@@ -269,7 +269,7 @@ impl Session {
                         }
                     }
                     Err(e) => {
-                        let moves = family.ended(&task, Err(e.english()), row.turns, now_ms());
+                        let moves = family.ended(&task, Err(e.english()), row.turns(), now_ms());
                         return session.perform(&family, moves).await;
                     }
                 }
@@ -284,7 +284,7 @@ impl Session {
         // The driver of this process reports the end of its own tasks, with their children.
         if !row.state.is_running() && !task.is_done() && row.owner != self.stores.owner {
             // A journal that cannot be read now is read at the next look.
-            let _ = self.take_end(family, &task, row.turns).await;
+            let _ = self.take_end(family, &task, row.turns()).await;
         }
         family.note_delivery(id, &row.delivery);
     }
@@ -346,7 +346,7 @@ impl Session {
         let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
         let outcome = self.attended(driven).await;
         self.end_with(&outcome, &children).await;
-        task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns);
+        task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns());
         outcome
     }
 }
