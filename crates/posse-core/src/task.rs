@@ -40,15 +40,11 @@ pub struct TaskRequest {
     pub system: Option<String>,
     /// Context the caller passes on; counted apart from the task.
     pub context: Option<String>,
-    /// Longest task text in tokens; `None`: as the session does.
-    pub task_tokens_max: Option<u64>,
     pub terms: SpawnTerms,
     /// Limits the caller asks for. Where the agent's limits are lower, the caller is told.
     pub bounds: TaskBounds,
-    /// Bounds of the door that the request came through. Nobody asked for them, so nobody is told where others are lower.
-    pub door: TaskBounds,
-    /// Turns when its agent does not say; `None`: as the session does.
-    pub turns_usual: Option<u32>,
+    /// Bounds of the tool that the request came through. Nobody asked for them, so nobody is told where others are lower.
+    pub door: DoorBounds,
     /// Restrictions beyond those of the agent.
     pub rights: Rights,
     /// If somebody else holds its write paths.
@@ -64,6 +60,16 @@ pub struct TaskRequest {
     pub pushed: bool,
     /// The same for every attempt at one spawn: the second one gets the task of the first.
     pub key: Option<String>,
+}
+
+/// Bounds that a delegation tool sets for every task that comes through it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DoorBounds {
+    pub bounds: TaskBounds,
+    /// Longest task text in tokens; `None`: as the session does.
+    pub task_tokens_max: Option<u64>,
+    /// Turns when its agent does not say; `None`: as the session does.
+    pub turns_usual: Option<u32>,
 }
 
 /// Bounds of one task, within those of its agent.

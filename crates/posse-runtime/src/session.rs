@@ -28,7 +28,7 @@ use posse_core::definition::{Definition, Format, Isolation, TOOLS, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::{Autonomy, Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
-use posse_core::journal::{Record, TaskStart, start_of};
+use posse_core::journal::{ParentLink, Record, TaskStart, start_of};
 use posse_core::lease::OnConflict;
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
@@ -295,7 +295,7 @@ impl Session {
     }
 
     fn detached(&self) -> Vec<Arc<LiveTask>> {
-        self.running().into_iter().filter(|task| task.start.detached).collect()
+        self.running().into_iter().filter(|task| task.start.link.detached).collect()
     }
 
     /// Lets go of what this process drives of `top` and of everything below it, so that another one can take it up at
@@ -366,7 +366,7 @@ impl Session {
         }
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
-        start.detached |= family.parent.outside;
+        start.link.detached |= family.parent.outside;
         let (task, EnteredTask { ports, admission, beginning }) = self.enter(family, Arc::new(start)).await?;
         family.note_stored(&task);
         match admission {
@@ -416,7 +416,7 @@ impl Session {
         if let Some(place) = &place {
             Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
         }
-        let stop = if start.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
+        let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = Arc::new(LiveTask::new(id, start, stop, StartMode::Afresh));
         task.works_in(place);
         match self.bring_in(family, &task).await {
@@ -464,7 +464,7 @@ impl Session {
             Some(beginning) => beginning.written(&ports, &task.start),
             None => driver::queued(&task.start),
         };
-        task.records.store(records.len() as u64, Ordering::Relaxed);
+        task.stored.set_records(records.len());
         let events = first_events(&id, &records);
         match driver::create(&*self.stores.store, &self.holders, id, parent, owner, &task.start, records)
             .await
@@ -498,14 +498,14 @@ impl Session {
         if definition.origin.format == Format::Acai && request.bounds.wall_ms.is_some() {
             Arc::make_mut(&mut definition).limits.wall_s = None;
         }
-        check_size(&request.task, request.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
+        check_size(&request.task, request.door.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
         if parent.grant.depth() == 0 {
             let text = parent.grant.too_deep();
             return Err(
                 Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint"))
             );
         }
-        let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
+        let turns_usual = request.door.turns_usual.unwrap_or(TURNS_USUAL);
         let FittedAgent { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
         let is_own = self.stores.agents.equipment(&agent.name).is_some();
         if let Some(system) = request.system {
@@ -524,8 +524,8 @@ impl Session {
         // What waits for others gets its places after them: they may be working there.
         terms.lease = !write_lease.is_empty()
             && (request.on_conflict == OnConflict::Wait || !terms.depends_on.is_empty());
-        let limits = request.door.narrow(&agent.limits);
-        let caps = definition.caps().least(&request.door.caps);
+        let limits = request.door.bounds.narrow(&agent.limits);
+        let caps = definition.caps().least(&request.door.bounds.caps);
         notes.extend(request.bounds.lowered(&limits, &caps).into_iter().map(shortfall::of_call));
         agent.limits = request.bounds.narrow(&limits);
         if let Some(schema) = request.output_schema {
@@ -549,9 +549,7 @@ impl Session {
             verify,
             notes,
             terms,
-            key: request.key,
-            detached: request.detached,
-            pushed: request.pushed,
+            link: ParentLink { key: request.key, detached: request.detached, pushed: request.pushed },
             write_lease,
             ..TaskStart::new(agent, task, grant)
         })
@@ -612,8 +610,8 @@ impl Session {
         // Boxed, because a spawned future is moved several times and these are large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
-            let (epoch, above) = (task.epoch.load(Ordering::Relaxed), family.clone());
-            let next = task.records.load(Ordering::Relaxed);
+            let (epoch, above) = (task.stored.epoch(), family.clone());
+            let next = task.stored.records();
             let ended = PanicGuard(Box::pin(async move {
                 match course {
                     DriveMode::Created(beginning) => {
@@ -660,7 +658,7 @@ impl Session {
                         continue;
                     }
                     match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => self.launch(family, &task, ports, task.begin.into()),
+                        Ok(ports) => self.launch(family, &task, ports, task.stored.mode.into()),
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.english());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
@@ -719,7 +717,7 @@ impl Session {
     async fn lease_now(&self, task: &LiveTask) -> Result<()> {
         let Some(places) = places_of(&task.start)? else { return Ok(()) };
         let request = self.holders.request(&*self.stores.store, &task.id, places).await?;
-        self.stores.store.lease(&task.id, task.epoch.load(Ordering::Relaxed), request).await.map(drop)
+        self.stores.store.lease(&task.id, task.stored.epoch(), request).await.map(drop)
     }
 
     async fn fail_dependant(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
@@ -748,8 +746,7 @@ impl Session {
 
     /// Writes records of a task that has not begun, and tells their events.
     async fn write_unstarted(&self, task: &Arc<LiveTask>, records: Vec<Record>) -> Result<()> {
-        let (epoch, next) = (task.epoch.load(Ordering::Relaxed), task.records.load(Ordering::Relaxed));
-        task.records.fetch_add(records.len() as u64, Ordering::Relaxed);
+        let (epoch, next) = (task.stored.epoch(), task.stored.add_records(records.len()));
         let observers = self.watchers.observers.with(task.clone());
         let journal = TaskJournal::new(self.stores.store.clone(), observers, task.id.clone(), epoch, next);
         let events: Vec<_> = records.into_iter().map(|record| journal.hold(record)).collect();
@@ -769,7 +766,7 @@ impl Session {
     /// for and reported.
     async fn end_children(&self, family: &Arc<ChildTasks>) {
         let running: Vec<Arc<LiveTask>> =
-            family.running().into_iter().filter(|task| !task.start.detached).collect();
+            family.running().into_iter().filter(|task| !task.start.link.detached).collect();
         // First, so that each of them writes down that it was stopped from above.
         family.parent.stop.now.cancel();
         self.end_these(family, &running).await;

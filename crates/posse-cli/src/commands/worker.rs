@@ -221,7 +221,7 @@ impl Worker {
         let Ok(start) = self.store.records(&row.id).await.and_then(|records| start_of(&records)) else {
             return Ok(AdoptionFate::GoOn);
         };
-        if !start.detached {
+        if !start.link.detached {
             return Ok(AdoptionFate::End { why: "its orchestrator had ended".to_owned(), with_parent: true });
         }
         for other in &start.terms.depends_on {

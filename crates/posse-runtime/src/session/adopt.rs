@@ -108,7 +108,7 @@ impl Session {
         let (row, driven) = self.as_left(row).await?;
         let records = self.stores.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
-        let key = start_of(&records)?.key;
+        let key = start_of(&records)?.link.key;
         let collected = collected || key.is_some_and(|key| calls.answered.contains(&key));
         let revived = revives && !collected && !row.state.is_running() && was_stopped_with_parent(&records);
         Ok(StoredChild { row, records, begun, collected, revived, driven })
@@ -162,10 +162,10 @@ impl Session {
         let mut goes_on = child.goes_on();
         let StoredChild { row, records, begun, collected, revived, driven } = child;
         let start = start_of(&records)?;
-        if start.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
+        if start.link.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
             self.investigations.recall();
         }
-        let stop = if start.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
+        let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = recalled(&row, start, stop, &records, revived);
         if goes_on {
             match self.place_of(&task.id, &task.start).await {
@@ -212,7 +212,7 @@ impl Session {
         }
         let admission = family.recall(&task, past, now_ms());
         // Whoever waits for it gets its result, and need not be told.
-        if revived && !task.start.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
+        if revived && !task.start.link.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
             family.revive(&task);
         }
         if begun {
@@ -261,7 +261,7 @@ impl Session {
                     task.show_question(open.map(|asked| asked.question));
                     continue;
                 }
-                task.epoch.store(row.epoch, Ordering::Relaxed);
+                task.stored.set_epoch(row.epoch);
                 match session.child_ports(&family.parent, &task) {
                     Ok(ports) => {
                         if session.claim(&task).await.unwrap_or(false) {
@@ -299,9 +299,8 @@ impl Session {
 
     /// Claims a task of a dead owner for this process; returns false if another process was faster.
     async fn claim(&self, task: &LiveTask) -> Result<bool> {
-        let seen = task.epoch.load(Ordering::Relaxed);
-        match self.stores.store.claim_from(&task.id, seen, &self.stores.owner).await {
-            Ok(epoch) => task.epoch.store(epoch, Ordering::Relaxed),
+        match self.stores.store.claim_from(&task.id, task.stored.epoch(), &self.stores.owner).await {
+            Ok(epoch) => task.stored.set_epoch(epoch),
             Err(e) if e.code() == ErrorCode::OwnerLost => return Ok(false),
             Err(e) => return Err(e),
         }
@@ -404,8 +403,8 @@ fn recalled(
 ) -> Arc<LiveTask> {
     let mut task = LiveTask::new(row.id.clone(), Arc::new(start), stop, StartMode::Again);
     task.revived = revived;
-    task.epoch.store(row.epoch, Ordering::Relaxed);
-    task.records.store(records.len() as u64, Ordering::Relaxed);
+    task.stored.set_epoch(row.epoch);
+    task.stored.set_records(records.len());
     Arc::new(task)
 }
 

@@ -63,7 +63,7 @@ struct ChildState {
 impl ChildState {
     fn take_in(&mut self, task: &Arc<LiveTask>) {
         self.tasks.insert(task.id.short().to_owned(), task.clone());
-        if let Some(key) = &task.start.key {
+        if let Some(key) = &task.start.link.key {
             self.keys.insert(key.clone(), task.clone());
         }
     }
@@ -73,7 +73,7 @@ impl ChildState {
     /// Notes that whoever delegated it was told of its end. The announcement of a launched task has its result in it.
     fn told(&mut self, task: &LiveTask) {
         task.set_told();
-        if task.start.pushed {
+        if task.start.link.pushed {
             self.board.read(task.id.short());
         }
     }
@@ -128,7 +128,7 @@ impl ChildTasks {
     pub fn forget(&self, task: &LiveTask, now_ms: u64) -> Vec<BoardMove> {
         let mut children = self.lock();
         children.tasks.remove(task.id.short());
-        if let Some(key) = &task.start.key {
+        if let Some(key) = &task.start.link.key {
             children.keys.remove(key);
         }
         children.board.forget(task.id.short(), now_ms)
@@ -235,7 +235,7 @@ impl ChildTasks {
 
     /// Tells those who wait for it that a task is in the store.
     pub fn note_stored(&self, task: &LiveTask) {
-        task.set_stored();
+        task.stored.set_exists();
         self.stored.notify_waiters();
     }
 
@@ -244,7 +244,7 @@ impl ChildTasks {
         loop {
             // First, so that a task from now on is noticed.
             let stored = self.stored.notified();
-            if let Some(task) = self.with_key(key).filter(|task| task.is_stored()) {
+            if let Some(task) = self.with_key(key).filter(|task| task.stored.exists()) {
                 return task;
             }
             stored.await;
@@ -318,7 +318,7 @@ impl ChildNews for ChildTasks {
         let warning = |task: &Arc<LiveTask>| {
             let id = task.id.short();
             if !task.is_done() {
-                return (!task.start.detached).then(|| {
+                return (!task.start.link.detached).then(|| {
                     format!("{id} was still running when its orchestrator ended, and was cancelled")
                 });
             }

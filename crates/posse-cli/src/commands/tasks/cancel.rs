@@ -87,7 +87,7 @@ pub async fn end_tree(
     let outcome = end_cancelled(store, &row.id, epoch, why, with_parent).await?;
     let running = TaskQuery::running(TaskFilter::ChildrenOf(row.id.clone()));
     for child in store.find_tasks(running).await? {
-        if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
+        if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.link.detached {
             continue;
         }
         let why = "its orchestrator was cancelled".to_owned();
