@@ -3,7 +3,7 @@
 //! what that projection says, so a live view and a later reading agree.
 
 #[cfg(test)]
-mod schema;
+mod schema_tests;
 mod wire;
 
 use std::borrow::Cow;

@@ -73,7 +73,7 @@ pub(crate) fn records(
     from: u64,
     limit: usize,
 ) -> Result<Vec<StoredRecord>> {
-    let failed = |e| Error::from(fault::from_sqlite(path, e));
+    let failed = |e| fault::from_sqlite(path, e);
     let number: i64 = connection
         .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
         .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
@@ -112,7 +112,7 @@ pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Resul
         .prepare_cached(&format!("{ROWS} WHERE id = ?1 GROUP BY number"))
         .and_then(|mut statement| statement.query_row([task.as_str()], task_row).optional())
         .map_err(|e| fault::from_sqlite(path, e))?
-        .ok_or_else(|| fault::task_not_found(task).into())
+        .ok_or_else(|| fault::task_not_found(task))
 }
 
 pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> Result<Vec<TaskRow>> {
@@ -142,7 +142,7 @@ pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> 
                 .query_map(params![text, query.state.map(TaskState::wire), query.limit], task_row)?
                 .collect()
         })
-        .map_err(|e| fault::from_sqlite(path, e).into())
+        .map_err(|e| fault::from_sqlite(path, e))
 }
 
 /// Sums of a task and of everything below it. Real numbers saturate where integers would overflow. `CROSS JOIN` keeps the order:
@@ -167,7 +167,7 @@ pub(crate) fn tree_totals(
     let total =
         |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], |row| summed(row, 0));
     let totals: rusqlite::Result<Vec<SpendingTotal>> = tasks.iter().map(total).collect();
-    totals.map_err(|e| fault::from_sqlite(path, e).into())
+    totals.map_err(|e| fault::from_sqlite(path, e))
 }
 
 /// Tasks, turns, tokens and prices in six columns from `first` on.
@@ -216,13 +216,13 @@ pub(crate) fn spending(
             let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row, 0)? });
             statement.query_map([since_ms], line)?.collect()
         })
-        .map_err(|e| fault::from_sqlite(path, e).into())
+        .map_err(|e| fault::from_sqlite(path, e))
 }
 
 pub(crate) fn count(connection: &Connection, path: &Path) -> Result<u64> {
     connection
         .query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))
-        .map_err(|e| fault::from_sqlite(path, e).into())
+        .map_err(|e| fault::from_sqlite(path, e))
 }
 
 pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Vec<TaskId>> {
@@ -231,7 +231,7 @@ pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Ve
         .and_then(|mut statement| {
             statement.query_map([], |row| Ok(TaskId::from_store(row.get(0)?)))?.collect()
         })
-        .map_err(|e| fault::from_sqlite(path, e).into())
+        .map_err(|e| fault::from_sqlite(path, e))
 }
 
 fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {

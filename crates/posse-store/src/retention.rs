@@ -134,7 +134,7 @@ pub(crate) struct Site<'a> {
 
 impl Site<'_> {
     fn failed(&self, error: rusqlite::Error) -> Error {
-        fault::from_sqlite(self.path, error).into()
+        fault::from_sqlite(self.path, error)
     }
 
     /// Begins, writes and commits; waits for other processes only before it has begun.
@@ -280,7 +280,7 @@ pub(crate) fn trees(connection: &Connection, path: &Path) -> Result<Vec<TaskTree
     let read = || -> rusqlite::Result<Vec<(TaskTree, i64)>> {
         connection.prepare_cached(TREES)?.query_map([], tree_row)?.collect()
     };
-    let mut rows = read().map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
+    let mut rows = read().map_err(|e| fault::from_sqlite(path, e))?;
     let mut newest = std::collections::HashMap::new();
     for (tree, number) in &rows {
         let known = newest.entry(tree.root.session().to_owned()).or_insert(*number);
@@ -320,7 +320,7 @@ pub(crate) fn contents(connection: &Connection, path: &Path, root: &TaskId) -> R
         }
         Ok((members.into_iter().map(|member| member.id).collect(), bytes))
     };
-    read().map_err(|e| fault::from_sqlite(path, e).into())
+    read().map_err(|e| fault::from_sqlite(path, e))
 }
 
 pub(crate) fn size(connection: &Connection, path: &Path) -> Result<StoreSize> {
@@ -331,7 +331,7 @@ pub(crate) fn size(connection: &Connection, path: &Path) -> Result<StoreSize> {
             [],
             |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?)),
         )
-        .map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
-    let file_bytes = std::fs::metadata(path).map_err(|e| Error::from(fault::from_io(path, e)))?.len();
+        .map_err(|e| fault::from_sqlite(path, e))?;
+    let file_bytes = std::fs::metadata(path).map_err(|e| fault::from_io(path, e))?.len();
     Ok(StoreSize { file_bytes, used_bytes: pages.saturating_sub(free).saturating_mul(page) })
 }
