@@ -25,13 +25,15 @@ pub struct FileChange {
     pub lines: Option<LineCounts>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum ChangeKind {
-    Created,
-    Modified,
-    Deleted,
+wire_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum ChangeKind {
+        Created = "created",
+        Modified = "modified",
+        Deleted = "deleted",
+    }
 }
 
 /// Lines of a unified diff.
@@ -76,16 +78,6 @@ impl FileChange {
     }
 }
 
-impl ChangeKind {
-    pub fn wire(self) -> &'static str {
-        match self {
-            ChangeKind::Created => "created",
-            ChangeKind::Modified => "modified",
-            ChangeKind::Deleted => "deleted",
-        }
-    }
-}
-
 /// A file as it was right before a call replaced it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileImage {
@@ -110,31 +102,21 @@ pub enum ImageContent {
     Withheld(WithheldReason),
 }
 
-/// Why there is no before-image of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WithheldReason {
-    /// Larger than `IMAGE_BYTES_MAX`.
-    TooLarge,
-    /// The images of the task have reached `TASK_IMAGE_BYTES_MAX`.
-    TaskLimit,
-    /// Its name is in the table of protected files.
-    Protected,
-    /// It holds a key or a password.
-    Secret,
-    /// The journaled content cannot be decoded.
-    Damaged,
-}
-
-impl WithheldReason {
-    pub fn wire(self) -> &'static str {
-        match self {
-            WithheldReason::TooLarge => "too_large",
-            WithheldReason::TaskLimit => "task_limit",
-            WithheldReason::Protected => "protected",
-            WithheldReason::Secret => "secret",
-            WithheldReason::Damaged => "damaged",
-        }
+wire_enum! {
+    /// Why there is no before-image of a file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum WithheldReason {
+        /// Larger than `IMAGE_BYTES_MAX`.
+        TooLarge = "too_large",
+        /// The images of the task have reached `TASK_IMAGE_BYTES_MAX`.
+        TaskLimit = "task_limit",
+        /// Its name is in the table of protected files.
+        Protected = "protected",
+        /// It holds a key or a password.
+        Secret = "secret",
+        /// The journaled content cannot be decoded.
+        Damaged = "damaged",
     }
 }
 

@@ -341,6 +341,11 @@ impl Event {
     }
 }
 
+/// Prints usage as events show it.
+pub(crate) fn usage_json(usage: &Usage) -> Value {
+    wire::usage::serialize(usage, serde_json::value::Serializer).expect("numbers are always printed")
+}
+
 /// The beginning of a verification command, bounded and visible.
 fn shown_command(command: &str) -> String {
     const SHOWN: usize = 80;

@@ -47,7 +47,6 @@ use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
 use crate::leases::{HolderLiveness, LOOK, own_places, places_of};
-use crate::observe::Observers;
 use crate::panics::PanicGuard;
 use crate::ports::{AgentEquipment, Approver, TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
@@ -215,10 +214,7 @@ impl Session {
         let grant = self.policy.grant.keep(&agent.rights);
         notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.place.tools, None));
         agent.system_prompt = list_tools(&agent.system_prompt, &self.place.tools.offered(&grant));
-        if let Some(guidance) = self.guidance(&grant) {
-            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
-        }
-        tell_of_marks(&mut agent, &grant);
+        self.add_guidance(&mut agent, &grant);
         let workspace = self.place.workspace.clone();
         let caps = self.policy.caps;
         let write_lease = own_places(&self.policy.grant, &agent.rights, &Rights::default(), &grant)?;
@@ -240,6 +236,16 @@ impl Session {
         let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
         let guidance = delegates.then(|| guidance(&self.policy.facades, &self.stores.agents.list(), &has))?;
         (!guidance.is_empty()).then_some(guidance)
+    }
+
+    /// Appends the delegation guidance, and the rule on provenance marks for agents whose tools bring in foreign content.
+    fn add_guidance(&self, agent: &mut Agent, grant: &Grant) {
+        if let Some(guidance) = self.guidance(grant) {
+            append_paragraph(&mut agent.system_prompt, &guidance);
+        }
+        if grant.tools().any(is_foreign) {
+            append_paragraph(&mut agent.system_prompt, RULE);
+        }
     }
 
     /// Tells whether a task with this grant can read and write the session's shared context.
@@ -369,15 +375,30 @@ impl Session {
         start.link.detached |= family.parent.outside;
         let (task, EnteredTask { ports, admission, beginning }) = self.enter(family, Arc::new(start)).await?;
         family.note_stored(&task);
-        match admission {
-            Admission::Start => {
-                self.launch(family, &task, ports, DriveMode::Created(beginning.map(Box::new)))
-            }
-            Admission::Queued | Admission::Waiting => {}
-            Admission::Leasing => self.lease_later(family, &task),
-            Admission::Dependency => self.fail_dependant(family, &task, "one that ended before").await,
-        }
+        let mode = DriveMode::Created(beginning.map(Box::new));
+        self.follow_admission(family, &task, admission, ports, mode).await;
         Ok(task)
+    }
+
+    /// Does what the board decided about a task that is in the store.
+    async fn follow_admission(
+        &self,
+        family: &Arc<ChildTasks>,
+        task: &Arc<LiveTask>,
+        admission: Admission,
+        ports: DriverPorts,
+        mode: DriveMode,
+    ) {
+        let dependency = match &mode {
+            DriveMode::Created(_) => "one that ended before",
+            DriveMode::Again => "a task it depends on",
+        };
+        match admission {
+            Admission::Start => self.launch(family, task, ports, mode),
+            Admission::Queued | Admission::Waiting => {}
+            Admission::Leasing => self.lease_later(family, task),
+            Admission::Dependency => self.fail_dependant(family, task, dependency).await,
+        }
     }
 
     /// Gives a task its number, its place on the board and its row in the store, or nothing of it: a number that came to
@@ -499,12 +520,7 @@ impl Session {
             Arc::make_mut(&mut definition).limits.wall_s = None;
         }
         check_size(&request.task, request.door.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
-        if parent.grant.depth() == 0 {
-            let text = parent.grant.too_deep();
-            return Err(
-                Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint"))
-            );
-        }
+        check_depth(&parent.grant)?;
         let turns_usual = request.door.turns_usual.unwrap_or(TURNS_USUAL);
         let FittedAgent { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
         let is_own = self.stores.agents.equipment(&agent.name).is_some();
@@ -531,14 +547,7 @@ impl Session {
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());
         }
-        let mut task = request.task;
-        if let Some(context) = request.context.filter(|context| !context.trim().is_empty()) {
-            if agent.system_prompt.contains(NO_CONTEXT) {
-                agent.system_prompt = agent.system_prompt.replacen(NO_CONTEXT, &context, 1);
-            } else {
-                task = format!("{task}\n\n## Context\n\n{context}");
-            }
-        }
+        let task = with_context(&mut agent, request.task, request.context);
         if !is_own {
             self.complete_prompt(&mut agent, &grant);
         }
@@ -557,16 +566,12 @@ impl Session {
 
     /// Adds to a subagent's prompt how it delegates, what marks mean and how it reports.
     fn complete_prompt(&self, agent: &mut Agent, grant: &Grant) {
-        if let Some(guidance) = self.guidance(grant) {
-            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
-        }
-        tell_of_marks(agent, grant);
+        self.add_guidance(agent, grant);
         let suffix = match self.shares_context(grant) {
             true => SUBAGENT_SUFFIX,
             false => SUBAGENT_SUFFIX_ALONE,
         };
-        agent.system_prompt.push_str("\n\n");
-        agent.system_prompt.push_str(suffix.trim_end());
+        append_paragraph(&mut agent.system_prompt, suffix.trim_end());
     }
 
     /// The agent that this parent would get for a definition, and what it could do.
@@ -818,18 +823,10 @@ impl Session {
         }
         let nobody = || Error::new(ErrorCode::InvalidRequest, localized!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
+        let (budget, inbox) = (task.budget().ok_or_else(nobody)?, task.inbox.clone());
         let parent = ParentTask {
-            id: task.id.clone(),
-            grant: task.start.grant.clone(),
-            agent: task.start.agent.clone(),
-            workspace: task.start.workspace.clone(),
             place: task.place.get().cloned().or_else(|| self.place_above(&task.id)),
-            budget: task.budget().ok_or_else(nobody)?,
-            inbox: task.inbox.clone(),
-            own: task.stop.clone(),
-            stop: task.stop.child(),
-            outside: false,
-            writing_advice: None,
+            ..ParentTask::new(task.id.clone(), &task.start, budget, inbox, task.stop.clone())
         };
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         let family = self.families().entry(task.id.clone()).or_insert(family).clone();
@@ -854,19 +851,8 @@ impl Session {
     }
 
     fn lead(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
-        let parent = ParentTask {
-            id: id.clone(),
-            grant: start.grant.clone(),
-            agent: start.agent.clone(),
-            workspace: start.workspace.clone(),
-            place: None,
-            budget: ports.budget.clone(),
-            inbox: ports.inbox.clone(),
-            own: ports.stop.clone(),
-            stop: ports.stop.child(),
-            outside: false,
-            writing_advice: None,
-        };
+        let DriverPorts { budget, inbox, stop, .. } = ports;
+        let parent = ParentTask::new(id.clone(), start, budget.clone(), inbox.clone(), stop.clone());
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         ports.inbox.hear_of(Arc::downgrade(&family) as _);
         self.families().insert(id.clone(), family.clone());
@@ -886,16 +872,7 @@ impl Session {
     fn root_ports(&self, start: &TaskStart) -> Result<DriverPorts> {
         let budget = self.account(&self.budget, BudgetCaps::default())?;
         // Of its own: what is detached from it goes on when somebody cancels it.
-        let (stop, observers) = (self.watchers.stop.child(), self.watchers.observers.clone());
-        self.ports(
-            &start.agent,
-            BudgetCaps::default(),
-            budget,
-            ToolSet::Own,
-            stop,
-            observers,
-            TaskInbox::default(),
-        )
+        self.ports(&start.agent, BudgetCaps::default(), budget, self.watchers.stop.child())
     }
 
     fn child_ports(&self, parent: &ParentTask, task: &Arc<LiveTask>) -> Result<DriverPorts> {
@@ -904,16 +881,12 @@ impl Session {
             None => self.account(&parent.budget, task.start.caps)?,
         };
         task.pays_from(budget.clone());
-        let (stop, observers) = (task.stop.clone(), self.watchers.observers.with(task.clone()));
-        let mut ports = self.ports(
-            &task.start.agent,
-            task.start.caps,
-            budget,
-            ToolSet::OfChildren,
-            stop,
-            observers,
-            task.inbox.clone(),
-        )?;
+        let mut ports = DriverPorts {
+            tools: self.children_tools.clone(),
+            observers: self.watchers.observers.with(task.clone()),
+            inbox: task.inbox.clone(),
+            ..self.ports(&task.start.agent, task.start.caps, budget, task.stop.clone())?
+        };
         if let Some(place) = task.place.get().or(parent.place.as_ref()) {
             ports.tools = ports.tools.replaced_by(&place.tools)?;
             ports.verifier.clone_from(&place.verifier);
@@ -958,16 +931,13 @@ impl Session {
         })
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// Creates the ports of the session's own task.
     fn ports(
         &self,
         agent: &Agent,
         caps: BudgetCaps,
         budget: Arc<TaskAccount>,
-        tools: ToolSet,
         stop: StopTokens,
-        observers: Observers,
-        inbox: TaskInbox,
     ) -> Result<DriverPorts> {
         let model = self.stores.models.open(agent)?;
         if self.policy.caps.cost_micros.or(caps.cost_micros).is_some()
@@ -975,13 +945,18 @@ impl Session {
         {
             return Err(crate::budget::unknown_price(unpriced));
         }
-        let tools = match tools {
-            ToolSet::Own => self.place.tools.clone(),
-            ToolSet::OfChildren => self.children_tools.clone(),
-        };
-        let (store, verifier) = (self.stores.store.clone(), self.place.verifier.clone());
-        let (holders, worktrees) = (self.holders, self.place.worktrees.clone());
-        Ok(DriverPorts { model, tools, store, observers, budget, stop, inbox, verifier, holders, worktrees })
+        Ok(DriverPorts {
+            model,
+            tools: self.place.tools.clone(),
+            store: self.stores.store.clone(),
+            observers: self.watchers.observers.clone(),
+            budget,
+            stop,
+            inbox: TaskInbox::default(),
+            verifier: self.place.verifier.clone(),
+            holders: self.holders,
+            worktrees: self.place.worktrees.clone(),
+        })
     }
 
     fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<ChildTasks>>> {
@@ -1021,9 +996,9 @@ pub(crate) struct FittedAgent {
     pub notes: Vec<String>,
 }
 
-enum ToolSet {
-    Own,
-    OfChildren,
+fn append_paragraph(prompt: &mut String, paragraph: &str) {
+    prompt.push_str("\n\n");
+    prompt.push_str(paragraph);
 }
 
 /// Applies the equipment of a program's own agent.
@@ -1042,18 +1017,30 @@ fn equip(agent: &mut Agent, equipment: &AgentEquipment) {
     }
 }
 
-/// Explains provenance marks to agents whose tools bring in foreign content.
-fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
-    if grant.tools().any(is_foreign) {
-        agent.system_prompt.push_str("\n\n");
-        agent.system_prompt.push_str(RULE);
-    }
-}
-
 /// Generates a session id: short enough to type, long enough to be unique.
 pub fn fresh_id() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
+}
+
+/// Puts the context of a request into the prompt that has a place for it, else behind the task. Returns the task.
+fn with_context(agent: &mut Agent, task: String, context: Option<String>) -> String {
+    match context.filter(|context| !context.trim().is_empty()) {
+        Some(context) if agent.system_prompt.contains(NO_CONTEXT) => {
+            agent.system_prompt = agent.system_prompt.replacen(NO_CONTEXT, &context, 1);
+            task
+        }
+        Some(context) => format!("{task}\n\n## Context\n\n{context}"),
+        None => task,
+    }
+}
+
+fn check_depth(grant: &Grant) -> Result<()> {
+    if grant.depth() > 0 {
+        return Ok(());
+    }
+    let text = grant.too_deep();
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint")))
 }
 
 /// Returns the default limits of a delegated task.

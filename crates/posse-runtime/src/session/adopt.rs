@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use posse_core::board::{Admission, PastState, TaskEnd};
+use posse_core::board::PastState;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
@@ -175,19 +175,15 @@ impl Session {
                 Err(e) => return Err(e),
             }
         }
+        // What earlier connections used is not counted against this one.
         if !goes_on && family.parent.outside {
-            // What earlier connections used is not counted against this one.
-            let done = last_outcome(records);
-            let past = PastState::Ended { end: end_of(&done), collected };
-            task.finish(done, row.turns());
-            family.recall(&task, past, now_ms());
+            recall_ended(family, &task, last_outcome(records), row.turns(), collected);
             return Ok(());
         }
         let ports = match self.child_ports(&family.parent, &task) {
             // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
             Err(e) if family.parent.outside => {
-                task.finish(Err(e.english()), row.turns());
-                family.recall(&task, PastState::Ended { end: TaskEnd::Failed, collected }, now_ms());
+                recall_ended(family, &task, Err(e.english()), row.turns(), collected);
                 return Ok(());
             }
             ports => ports?,
@@ -197,9 +193,7 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            let past = PastState::Ended { end: end_of(&done), collected };
-            task.finish(done, row.turns());
-            family.recall(&task, past, now_ms());
+            recall_ended(family, &task, done, row.turns(), collected);
             return Ok(());
         }
         let past = if begun { PastState::AtWork } else { PastState::NotBegun };
@@ -221,12 +215,7 @@ impl Session {
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
         }
-        match admission {
-            Admission::Start => self.launch(family, &task, ports, DriveMode::Again),
-            Admission::Leasing => self.lease_later(family, &task),
-            Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
-            Admission::Queued | Admission::Waiting => {}
-        }
+        self.follow_admission(family, &task, admission, ports, DriveMode::Again).await;
         Ok(())
     }
 
@@ -318,18 +307,10 @@ impl Session {
     ) -> Result<Arc<Outcome>> {
         let row = self.stores.store.task(&id).await?;
         let stop = self.watchers.stop.child();
+        let (budget, inbox) = (self.budget.clone(), TaskInbox::default());
         let parent = ParentTask {
-            id: parent.clone(),
             grant: self.policy.grant.clone(),
-            agent: start.agent.clone(),
-            workspace: start.workspace.clone(),
-            place: None,
-            budget: self.budget.clone(),
-            inbox: TaskInbox::default(),
-            own: stop.clone(),
-            stop: stop.child(),
-            outside: false,
-            writing_advice: None,
+            ..ParentTask::new(parent, &start, budget, inbox, stop.clone())
         };
         let mut task = recalled(&row, start, stop, records, false);
         if let Some(task) = Arc::get_mut(&mut task) {
@@ -348,6 +329,13 @@ impl Session {
         task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns());
         outcome
     }
+}
+
+/// Takes in a task that has ended.
+fn recall_ended(family: &ChildTasks, task: &Arc<LiveTask>, done: Done, turns: u32, collected: bool) {
+    let past = PastState::Ended { end: end_of(&done), collected };
+    task.finish(done, turns);
+    family.recall(task, past, now_ms());
 }
 
 /// A child of the store.

@@ -9,6 +9,7 @@ use posse_core::board::{
 };
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
+use posse_core::journal::TaskStart;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
@@ -42,6 +43,31 @@ pub(crate) struct ParentTask {
     pub outside: bool,
     /// Advice for tasks that ask for write rights in vain: how a person grants them.
     pub writing_advice: Option<String>,
+}
+
+impl ParentTask {
+    /// Creates the parent for a task of this session; `own` ends it, with its children.
+    pub fn new(
+        id: TaskId,
+        start: &TaskStart,
+        budget: Arc<TaskAccount>,
+        inbox: TaskInbox,
+        own: StopTokens,
+    ) -> Self {
+        Self {
+            id,
+            grant: start.grant.clone(),
+            agent: start.agent.clone(),
+            workspace: start.workspace.clone(),
+            place: None,
+            budget,
+            inbox,
+            stop: own.child(),
+            own,
+            outside: false,
+            writing_advice: None,
+        }
+    }
 }
 
 pub(crate) struct ChildTasks {
