@@ -1,8 +1,6 @@
 //! Calls that wait for a yes, as rows. The rules are those of `posse_core::approval`; here they get the row they ask about,
 //! inside the writer's transaction, and what they answer is written.
 
-use std::path::Path;
-
 use posse_core::Result;
 use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
 use posse_core::id::TaskId;
@@ -10,7 +8,7 @@ use posse_runtime::ports::{ApprovalQuery, unknown_approval};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::fault::{self, StoreRefusal};
+use crate::fault::StoreRefusal;
 
 /// Parks a call, or finds it parked.
 pub(crate) fn park(connection: &Connection, request: &ApprovalRequest) -> Result<ParkedCall, StoreRefusal> {
@@ -76,16 +74,15 @@ fn number(id: &str) -> i64 {
     id.strip_prefix('a').and_then(|number| number.parse().ok()).unwrap_or(-1)
 }
 
-pub(crate) fn find(connection: &Connection, path: &Path, id: &str) -> Result<ParkedCall> {
-    let failed = |e| fault::from_sqlite(path, e);
+pub(crate) fn find(connection: &Connection, id: &str) -> Result<ParkedCall, StoreRefusal> {
     let held: Option<Vec<u8>> = connection
-        .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")
-        .and_then(|mut statement| statement.query_row([number(id)], |row| row.get(0)).optional())
-        .map_err(failed)?;
-    ParkedCall::decode(&held.ok_or_else(|| unknown_approval(id))?)
+        .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")?
+        .query_row([number(id)], |row| row.get(0))
+        .optional()?;
+    Ok(ParkedCall::decode(&held.ok_or_else(|| unknown_approval(id))?)?)
 }
 
-pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) -> Result<Vec<ParkedCall>> {
+pub(crate) fn list(connection: &Connection, query: &ApprovalQuery) -> Result<Vec<ParkedCall>, StoreRefusal> {
     let (which, parameters): (&str, Vec<Value>) = match query {
         ApprovalQuery::Newest(limit) => (
             "WHERE number IN (SELECT number FROM approvals ORDER BY number DESC LIMIT ?1)",
@@ -103,10 +100,8 @@ pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) 
         }
     };
     let held: Vec<Vec<u8>> = connection
-        .prepare_cached(&format!("SELECT payload FROM approvals {which} ORDER BY number"))
-        .and_then(|mut statement| {
-            statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect()
-        })
-        .map_err(|e| fault::from_sqlite(path, e))?;
-    held.iter().map(|held| ParkedCall::decode(held)).collect()
+        .prepare_cached(&format!("SELECT payload FROM approvals {which} ORDER BY number"))?
+        .query_map(params_from_iter(parameters), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(held.iter().map(|held| ParkedCall::decode(held)).collect::<Result<_>>()?)
 }

@@ -1,8 +1,6 @@
 //! Sessions and their shared context as rows. The rules are those of `posse_core::context`; here they get the rows they
 //! ask about, inside the writer's transaction, and what they answer is written.
 
-use std::path::Path;
-
 use posse_core::Result;
 use posse_core::context::{
     self, Audience, ChangeResult, ContextAccess, ContextChange, ContextEntry, ContextKey, ContextSnapshot,
@@ -11,7 +9,7 @@ use posse_core::context::{
 use posse_runtime::ports::{ChangeRequest, KEPT_AGENTS_MAX, KeptAgent, SessionRow};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::fault::{self, StoreRefusal};
+use crate::fault::StoreRefusal;
 use crate::reader::unsigned;
 use crate::signed;
 
@@ -49,9 +47,8 @@ fn enter(connection: &Connection, session: &str, access: ContextAccess) -> Resul
     Ok(found.map_or(0, |(number, _)| number))
 }
 
-pub(crate) fn state(connection: &Connection, path: &Path, session: &str) -> Result<Option<SessionState>> {
-    let found = find(connection, session).map_err(|e| fault::from_sqlite(path, e))?;
-    Ok(found.map(|(_, state)| state))
+pub(crate) fn state(connection: &Connection, session: &str) -> Result<Option<SessionState>, StoreRefusal> {
+    Ok(find(connection, session)?.map(|(_, state)| state))
 }
 
 /// The number and the state of a session, if there is one of this id.
@@ -400,15 +397,12 @@ fn act(row: &Row<'_>, column: usize) -> rusqlite::Result<HistoryAct> {
 /// Everything a reading sees is of one instant.
 pub(crate) fn read<T>(
     connection: &Connection,
-    path: &Path,
     session: &str,
     query: impl FnOnce(&Connection, i64) -> Result<T, StoreRefusal>,
-) -> Result<T> {
-    let answer = connection.unchecked_transaction().map_err(StoreRefusal::Sqlite).and_then(|_reading| {
-        let number = enter(connection, session, ContextAccess::Read)?;
-        query(connection, number)
-    });
-    answer.map_err(|refusal| refusal.into_error(path))
+) -> Result<T, StoreRefusal> {
+    let _reading = connection.unchecked_transaction()?;
+    let number = enter(connection, session, ContextAccess::Read)?;
+    query(connection, number)
 }
 
 pub(crate) fn live_heads(
@@ -474,10 +468,9 @@ pub(crate) fn snapshots(connection: &Connection, number: i64) -> Result<Vec<Cont
 
 pub(crate) fn sessions(
     connection: &Connection,
-    path: &Path,
     limit: u32,
     now_ms: u64,
-) -> Result<Vec<SessionRow>> {
+) -> Result<Vec<SessionRow>, StoreRefusal> {
     // A dot ends the session in a task's id, and `/` comes right after it.
     let rows = connection
         .prepare_cached(
@@ -489,11 +482,10 @@ pub(crate) fn sessions(
                  (SELECT coalesce(sum(tokens), 0) FROM context
                   WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?2))
              FROM sessions s WHERE deleted_ms IS NULL ORDER BY number DESC LIMIT ?1",
-        )
-        .and_then(|mut statement| {
-            statement.query_map(params![limit, signed(now_ms)], session_row)?.collect::<rusqlite::Result<_>>()
-        });
-    rows.map_err(|e| fault::from_sqlite(path, e))
+        )?
+        .query_map(params![limit, signed(now_ms)], session_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(rows)
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {

@@ -12,6 +12,7 @@ use posse_messages::localized;
 use rusqlite::ErrorCode as SqliteCode;
 
 /// Either SQLite failed, or a rule refused the request.
+#[derive(Debug)]
 pub(crate) enum StoreRefusal {
     Sqlite(rusqlite::Error),
     Rule(Error),

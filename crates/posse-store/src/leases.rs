@@ -1,8 +1,6 @@
 //! Write leases as rows. A row lives from the moment a task gets its places to the task's end; who holds it and whether that
 //! was heard of is in the task's own row.
 
-use std::path::Path;
-
 use posse_core::Result;
 use posse_core::id::TaskId;
 use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
@@ -92,16 +90,13 @@ pub(crate) fn end_command(connection: &Connection, task: &TaskId, token: u64) ->
     Ok(())
 }
 
-pub(crate) fn commands(connection: &Connection, path: &Path) -> Result<Vec<WritingCommand>> {
+pub(crate) fn commands(connection: &Connection) -> Result<Vec<WritingCommand>, StoreRefusal> {
     let command = |row: &Row<'_>| Ok(WritingCommand { by: lease(row)?, after: unsigned(row, 8)? });
-    let read = || -> rusqlite::Result<Vec<WritingCommand>> {
-        let query = format!(
-            "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}, after
-             FROM commands JOIN tasks ON number = task AND epoch = at_epoch ORDER BY token"
-        );
-        connection.prepare_cached(&query)?.query_map([], command)?.collect()
-    };
-    read().map_err(|e| fault::from_sqlite(path, e))
+    let query = format!(
+        "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}, after
+         FROM commands JOIN tasks ON number = task AND epoch = at_epoch ORDER BY token"
+    );
+    Ok(connection.prepare_cached(&query)?.query_map([], command)?.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> Result<(), StoreRefusal> {
@@ -113,24 +108,16 @@ pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> Resu
     Ok(())
 }
 
-pub(crate) fn list(connection: &Connection, path: &Path) -> Result<Vec<Lease>> {
-    all(connection).map_err(|e| fault::from_sqlite(path, e))
-}
-
-pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Result<WriteState> {
-    let failed = |e| fault::from_sqlite(path, e);
+/// Reads what a task that writes has to know.
+pub(crate) fn writing(connection: &Connection, task: &TaskId) -> Result<WriteState, StoreRefusal> {
     // One instant: none of the three readings sees a write that another does not.
-    let instant = connection.unchecked_transaction().map_err(failed)?;
+    let instant = connection.unchecked_transaction()?;
     let found: Option<(u64, u64)> = instant
-        .prepare_cached(&format!("SELECT epoch, {SEEN} FROM tasks WHERE id = ?1"))
-        .and_then(|mut statement| {
-            let read = |row: &Row<'_>| Ok((unsigned(row, 0)?, unsigned(row, 1)?));
-            statement.query_row([task.as_str()], read).optional()
-        })
-        .map_err(failed)?;
+        .prepare_cached(&format!("SELECT epoch, {SEEN} FROM tasks WHERE id = ?1"))?
+        .query_row([task.as_str()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
+        .optional()?;
     let (epoch, seen_ms) = found.ok_or_else(|| fault::task_not_found(task))?;
-    let ancestors = ancestors(&instant, task).map_err(failed)?;
-    let leases = all(&instant).map_err(failed)?;
+    let (ancestors, leases) = (ancestors(&instant, task)?, all(&instant)?);
     Ok(WriteState { epoch, seen_ms, ancestors, leases })
 }
 
@@ -147,12 +134,13 @@ fn number(connection: &Connection, task: &TaskId, epoch: i64) -> Result<i64, Sto
     }
 }
 
-fn all(connection: &Connection) -> rusqlite::Result<Vec<Lease>> {
+/// Every lease, oldest first.
+pub(crate) fn all(connection: &Connection) -> Result<Vec<Lease>, StoreRefusal> {
     let query = format!(
         "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}
          FROM leases JOIN tasks ON number = task ORDER BY token"
     );
-    connection.prepare_cached(&query)?.query_map([], lease)?.collect()
+    Ok(connection.prepare_cached(&query)?.query_map([], lease)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The ids of those above a task, whether they are in the store or not.

@@ -119,13 +119,13 @@ impl SqliteStore {
 
     /// Sums of each of these tasks with everything below it.
     pub async fn tree_totals(&self, tasks: Vec<TaskId>) -> Result<Vec<SpendingTotal>> {
-        self.reader.read(move |connection, path| reader::tree_totals(connection, path, &tasks)).await
+        self.reader.read(move |connection| reader::tree_totals(connection, &tasks)).await
     }
 
     /// Spending since an instant, one line for each group, the dearest first.
     pub async fn spending(&self, by: SpendingGroup, since_ms: u64) -> Result<Vec<SpendingLine>> {
         let since_ms = signed(since_ms);
-        self.reader.read(move |connection, path| reader::spending(connection, path, by, since_ms)).await
+        self.reader.read(move |connection| reader::spending(connection, by, since_ms)).await
     }
 
     /// Every tree of tasks, the one that changed last at the end.
@@ -136,7 +136,7 @@ impl SqliteStore {
     /// The tasks of a tree, and how many bytes their journals have.
     pub async fn tree_contents(&self, root: &TaskId) -> Result<(Vec<TaskId>, u64)> {
         let root = root.clone();
-        self.reader.read(move |connection, path| retention::contents(connection, path, &root)).await
+        self.reader.read(move |connection| retention::contents(connection, &root)).await
     }
 
     /// Deletes a tree whole, with its approvals and, if its root is a session's own task, with what that session shared. What it cost
@@ -152,12 +152,14 @@ impl SqliteStore {
 
     /// Returns the size of the store.
     pub async fn size(&self) -> Result<StoreSize> {
-        self.reader.read(retention::size).await
+        let path = self.path.clone();
+        self.reader.read(move |connection| retention::size(connection, &path)).await
     }
 
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.
     pub async fn integrity(&self) -> Result<()> {
-        self.reader.read(open::integrity).await
+        let path = self.path.clone();
+        self.reader.read(move |connection| Ok(open::integrity(connection, &path)?)).await
     }
 }
 
@@ -198,15 +200,15 @@ impl JournalStore for SqliteStore {
     }
 
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
-        Box::pin(self.reader.read(reader::cancel_requests))
+        self.reader.read(reader::cancel_requests)
     }
 
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
-        let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| {
-            let records = reader::records(connection, path, &task, 0, usize::MAX)?;
+        let (task, path) = (task.clone(), self.path.clone());
+        self.reader.read(move |connection| {
+            let records = reader::records(connection, &path, &task, 0, usize::MAX)?;
             Ok(records.into_iter().map(|stored| stored.record).collect())
-        }))
+        })
     }
 
     fn records_from<'a>(
@@ -215,19 +217,17 @@ impl JournalStore for SqliteStore {
         from: u64,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRecord>>> {
-        let task = task.clone();
-        Box::pin(
-            self.reader.read(move |connection, path| reader::records(connection, path, &task, from, limit)),
-        )
+        let (task, path) = (task.clone(), self.path.clone());
+        self.reader.read(move |connection| reader::records(connection, &path, &task, from, limit))
     }
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| reader::task(connection, path, &task)))
+        self.reader.read(move |connection| reader::task(connection, &task))
     }
 
     fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
-        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
+        self.reader.read(move |connection| reader::tasks(connection, &query))
     }
 
     fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
@@ -255,12 +255,12 @@ impl LeaseStore for SqliteStore {
     }
 
     fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>> {
-        Box::pin(self.reader.read(leases::list))
+        self.reader.read(leases::all)
     }
 
     fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<WriteState>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| leases::writing(connection, path, &task)))
+        self.reader.read(move |connection| leases::writing(connection, &task))
     }
 
     fn begin_command<'a>(
@@ -282,7 +282,7 @@ impl LeaseStore for SqliteStore {
     }
 
     fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>> {
-        Box::pin(self.reader.read(leases::commands))
+        self.reader.read(leases::commands)
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
@@ -313,11 +313,11 @@ impl ApprovalStore for SqliteStore {
 
     fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>> {
         let id = id.to_owned();
-        Box::pin(self.reader.read(move |connection, path| approvals::find(connection, path, &id)))
+        self.reader.read(move |connection| approvals::find(connection, &id))
     }
 
     fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>> {
-        Box::pin(self.reader.read(move |connection, path| approvals::list(connection, path, &query)))
+        self.reader.read(move |connection| approvals::list(connection, &query))
     }
 }
 
@@ -328,7 +328,7 @@ impl MessageStore for SqliteStore {
 
     fn queued_messages<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<SteeringMessage>>> {
         let session = session.to_owned();
-        Box::pin(self.reader.read(move |connection, path| messages::queued(connection, path, &session)))
+        self.reader.read(move |connection| messages::queued(connection, &session))
     }
 
     fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>> {
@@ -346,7 +346,7 @@ impl MessageStore for SqliteStore {
 
     fn question<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Option<TaskQuestion>>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| messages::newest(connection, path, &task)))
+        self.reader.read(move |connection| messages::newest(connection, &task))
     }
 }
 
@@ -364,7 +364,7 @@ impl ContextStore for SqliteStore {
     }
 
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {
-        Box::pin(self.reader.read(move |connection, path| context::sessions(connection, path, limit, now_ms)))
+        self.reader.read(move |connection| context::sessions(connection, limit, now_ms))
     }
 
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
@@ -436,7 +436,7 @@ impl SqliteStore {
     /// Looks up where a session stands in its life; `None` if there is none of this id.
     pub async fn session_state(&self, session: &str) -> Result<Option<SessionState>> {
         let session = session.to_owned();
-        self.reader.read(move |connection, path| context::state(connection, path, &session)).await
+        self.reader.read(move |connection| context::state(connection, &session)).await
     }
 
     fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
@@ -450,7 +450,7 @@ impl SqliteStore {
         query: impl FnOnce(&rusqlite::Connection, i64) -> Result<T, fault::StoreRefusal> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let session = session.to_owned();
-        Box::pin(self.reader.read(move |connection, path| context::read(connection, path, &session, query)))
+        self.reader.read(move |connection| context::read(connection, &session, query))
     }
 }
 

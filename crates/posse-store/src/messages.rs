@@ -1,7 +1,5 @@
 //! Messages and questions of tasks as rows.
 
-use std::path::Path;
-
 use posse_core::Result;
 use posse_core::id::TaskId;
 use posse_runtime::ports::{
@@ -139,38 +137,32 @@ pub(crate) fn close(connection: &Connection, task: &TaskId, id: u32) -> Result<T
 }
 
 /// Messages to tasks of a session that no run has read, oldest first.
-pub(crate) fn queued(connection: &Connection, path: &Path, session: &str) -> Result<Vec<SteeringMessage>> {
-    let read = || -> rusqlite::Result<Vec<SteeringMessage>> {
-        let message = |row: &Row<'_>| {
-            Ok(SteeringMessage {
-                task: TaskId::from_store(row.get(0)?),
-                key: row.get(1)?,
-                text: row.get(2)?,
-                sent_ms: unsigned(row, 3)?,
-            })
-        };
-        connection
-            .prepare_cached(
-                "SELECT id, key, text, sent_ms FROM messages CROSS JOIN tasks ON tasks.number = task
-                 WHERE turn IS NULL ORDER BY messages.number",
-            )?
-            .query_map([], message)?
-            .collect()
+pub(crate) fn queued(connection: &Connection, session: &str) -> Result<Vec<SteeringMessage>, StoreRefusal> {
+    let message = |row: &Row<'_>| {
+        Ok(SteeringMessage {
+            task: TaskId::from_store(row.get(0)?),
+            key: row.get(1)?,
+            text: row.get(2)?,
+            sent_ms: unsigned(row, 3)?,
+        })
     };
-    let mut messages = read().map_err(|e| fault::from_sqlite(path, e))?;
+    let mut messages: Vec<SteeringMessage> = connection
+        .prepare_cached(
+            "SELECT id, key, text, sent_ms FROM messages CROSS JOIN tasks ON tasks.number = task
+             WHERE turn IS NULL ORDER BY messages.number",
+        )?
+        .query_map([], message)?
+        .collect::<rusqlite::Result<_>>()?;
     messages.retain(|message| message.task.session() == session);
     Ok(messages)
 }
 
 /// The newest question of a task.
-pub(crate) fn newest(connection: &Connection, path: &Path, task: &TaskId) -> Result<Option<TaskQuestion>> {
-    let read = || {
-        let (number, _) = number(connection, task)?;
-        let newest = connection
-            .prepare_cached(&format!("{QUESTION} WHERE task = ?1 ORDER BY number DESC LIMIT 1"))?
-            .query_row([number], question_row)
-            .optional()?;
-        Ok(newest)
-    };
-    read().map_err(|refusal: StoreRefusal| refusal.into_error(path))
+pub(crate) fn newest(connection: &Connection, task: &TaskId) -> Result<Option<TaskQuestion>, StoreRefusal> {
+    let (number, _) = number(connection, task)?;
+    let newest = connection
+        .prepare_cached(&format!("{QUESTION} WHERE task = ?1 ORDER BY number DESC LIMIT 1"))?
+        .query_row([number], question_row)
+        .optional()?;
+    Ok(newest)
 }
