@@ -122,7 +122,7 @@ wire_enum! {
 
 impl ImageContent {
     /// Keeps content that is within the bound for one file.
-    pub fn of(content: &[u8]) -> Self {
+    pub fn from_bytes(content: &[u8]) -> Self {
         match std::str::from_utf8(content) {
             _ if content.len() > IMAGE_BYTES_MAX => Self::Withheld(WithheldReason::TooLarge),
             Ok(text) => Self::Text(text.to_owned()),
@@ -168,14 +168,14 @@ mod tests {
     #[test]
     fn an_image_keeps_every_byte_up_to_its_bound() {
         for content in [b"plain\n".to_vec(), vec![0xff, 0x00, 0x80], Vec::new()] {
-            let image = ImageContent::of(&content);
+            let image = ImageContent::from_bytes(&content);
             let stored: ImageContent = serde_json::from_str(&serde_json::to_string(&image).unwrap()).unwrap();
             assert_eq!(stored.bytes(), Ok(Some(content)));
         }
         let largest = vec![b'x'; IMAGE_BYTES_MAX];
-        assert_eq!(ImageContent::of(&largest).size(), IMAGE_BYTES_MAX as u64);
+        assert_eq!(ImageContent::from_bytes(&largest).size(), IMAGE_BYTES_MAX as u64);
         let larger = vec![b'x'; IMAGE_BYTES_MAX + 1];
-        assert_eq!(ImageContent::of(&larger).bytes(), Err(WithheldReason::TooLarge));
+        assert_eq!(ImageContent::from_bytes(&larger).bytes(), Err(WithheldReason::TooLarge));
         assert_eq!(ImageContent::Absent.bytes(), Ok(None));
     }
 }

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
 use crate::board::SpawnTerms;
 use crate::budget::BudgetCaps;
-use crate::definition::place;
+use crate::definition::insert_task;
 use crate::edits::FileImage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::Event;
@@ -273,7 +273,7 @@ impl TaskStart {
 
     /// The system prompt and the first message, with the task in one of them.
     pub fn opening(&self) -> (String, String) {
-        place(&self.agent.system_prompt, &self.task, self.agent.task_in)
+        insert_task(&self.agent.system_prompt, &self.task, self.agent.task_in)
     }
 }
 
@@ -447,7 +447,7 @@ mod tests {
             (done, Some("tool_finished")),
         ] {
             let record = Record::decode(line.as_bytes()).unwrap();
-            assert_eq!(Event::of(&record).as_ref().map(Event::kind), event, "{line}");
+            assert_eq!(Event::from_record(&record).as_ref().map(Event::kind), event, "{line}");
         }
     }
     use crate::edits::FileChange;

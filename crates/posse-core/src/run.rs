@@ -221,7 +221,7 @@ impl Run {
             events: Vec::new(),
         };
         run.check_limits();
-        run.judgement = judge::AnswerJudge::of(start);
+        run.judgement = judge::AnswerJudge::for_task(start);
         for note in &start.notes {
             run.note(note.clone());
         }
@@ -297,11 +297,11 @@ impl Run {
             reply.blocks.retain(|block| block.as_call().is_none());
         }
         if self.attempt.wrapping_up.is_some() {
-            self.history.say(reply.blocks);
+            self.history.push_assistant(reply.blocks);
             return self.report(!text.trim().is_empty());
         }
         if self.turns_left() == 0 && !calls.is_empty() {
-            self.history.say(reply.blocks);
+            self.history.push_assistant(reply.blocks);
             return self.finish(StopReason::TurnsExhausted, None);
         }
         if calls.is_empty() {
@@ -362,7 +362,7 @@ impl Run {
         let calls: Vec<Arc<ToolCall>> =
             std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = RunPhase::Asking;
-        self.take_stock(&calls, results);
+        self.conclude_batch(&calls, results);
     }
 
     /// Feeds the decision on a call. Decisions without a person are noted for the recipient of the answer.
@@ -434,8 +434,8 @@ impl Run {
         self.attempt = RunAttempt::default();
         self.answer.clear();
         self.last_text.clear();
-        self.judgement.forget();
-        self.history.tell(text.to_owned());
+        self.judgement.reset();
+        self.history.push_user(text.to_owned());
         self.phase = RunPhase::Asking;
         self.guard_context();
         self.check_limits();
@@ -443,7 +443,7 @@ impl Run {
 
     /// Something more from whoever delegated, before the next model call. It changes no limit.
     pub fn on_steer(&mut self, text: &str) {
-        self.history.tell(text.to_owned());
+        self.history.push_user(text.to_owned());
     }
 
     /// A model call was cut off by the end of its process; the provider may have worked and charged.
@@ -467,7 +467,7 @@ impl Run {
                 unsaid.unwrap_or_else(|| "You may go on with the task from where you stopped.".to_owned())
             }
         };
-        self.judgement.forget();
+        self.judgement.reset();
         self.phase = RunPhase::Asking;
         self.attempt = RunAttempt::default();
         if let Some(calling) = self.kept.take() {
@@ -477,7 +477,7 @@ impl Run {
             return;
         }
         if matches!(self.history.messages.last(), Some(Message::Assistant { .. })) {
-            self.history.tell(onward);
+            self.history.push_user(onward);
         }
         self.check_limits();
     }
@@ -501,7 +501,7 @@ impl Run {
                     None => format!("You are not allowed to use these tools any more: {names}."),
                     Some(_) => format!("You have fewer rights than before. Not allowed any more: {names}."),
                 };
-                self.history.tell(text);
+                self.history.push_user(text);
             }
             RunPhase::Finished(_) => {}
         }
@@ -579,13 +579,13 @@ impl Run {
         match reply.stop {
             // Each of these needs another request.
             ReplyStop::ContextFull | ReplyStop::Paused | ReplyStop::ToolUse if self.turns_left() == 0 => {
-                self.history.say(reply.blocks);
+                self.history.push_assistant(reply.blocks);
                 self.finish(StopReason::TurnsExhausted, None);
             }
             ReplyStop::ContextFull => self.compact(),
             ReplyStop::Paused if pauses < self.policy.limits.pauses_max && !reply.blocks.is_empty() => {
                 self.attempt.pauses += 1;
-                self.history.say(reply.blocks);
+                self.history.push_assistant(reply.blocks);
             }
             ReplyStop::MaxTokens
                 if !is_empty
@@ -603,7 +603,7 @@ impl Run {
                 self.nudge(reply.blocks)
             }
             last => {
-                self.history.say(reply.blocks);
+                self.history.push_assistant(reply.blocks);
                 match verdict(last, is_empty, continuations) {
                     (StopReason::Answered, _) => self.judge(),
                     (reason, detail) => self.finish(reason, detail),
@@ -617,21 +617,21 @@ impl Run {
         self.answer.push_str(text);
         self.raise_output_limit();
         self.history.messages.push(Message::Assistant { blocks });
-        self.history.tell(CONTINUE_ANSWER.to_owned());
+        self.history.push_user(CONTINUE_ANSWER.to_owned());
     }
 
     /// An empty answer gets one second chance: models sometimes stop right after a tool result.
     fn nudge(&mut self, blocks: Vec<Block>) {
         self.attempt.nudges += 1;
         self.raise_output_limit();
-        self.history.say(blocks);
-        self.history.tell("Your last message had no text. Give your answer to the task now.".to_owned());
+        self.history.push_assistant(blocks);
+        self.history.push_user("Your last message had no text. Give your answer to the task now.".to_owned());
     }
 
     /// Draws the consequences of a finished batch of calls.
-    fn take_stock(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
+    fn conclude_batch(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
         for result in &results {
-            self.history.count(&result.text);
+            self.history.count_tokens(&result.text);
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.attempt.mistakes = if all_mistaken { self.attempt.mistakes + 1 } else { 0 };
@@ -692,7 +692,7 @@ impl Run {
                  still open."
             ),
         };
-        self.history.tell(report);
+        self.history.push_user(report);
     }
 
     /// Answers what nobody will answer any more, so that the history stays valid.

@@ -94,7 +94,7 @@ pub struct LoweredBound {
 }
 
 impl LoweredBound {
-    pub fn of(name: &'static str, asked: Option<u64>, given: Option<u64>) -> Option<Self> {
+    pub fn if_lower(name: &'static str, asked: Option<u64>, given: Option<u64>) -> Option<Self> {
         let (asked, given) = (asked?, given?);
         (asked > given).then_some(Self { name, asked, given })
     }
@@ -105,12 +105,12 @@ impl TaskBounds {
     pub fn lowered(&self, limits: &Limits, caps: &BudgetCaps) -> Vec<LoweredBound> {
         let (turns, calls) = (self.turns.map(u64::from), self.tool_calls.map(u64::from));
         let all = [
-            LoweredBound::of("max_turns", turns, Some(limits.turns_max.into())),
-            LoweredBound::of("max_tool_calls", calls, Some(limits.tool_calls_max.into())),
-            LoweredBound::of("timeout_ms", self.wall_ms, Some(limits.wall_ms_max)),
-            LoweredBound::of("max_input_tokens", self.caps.input_tokens, caps.input_tokens),
-            LoweredBound::of("max_output_tokens", self.caps.output_tokens, caps.output_tokens),
-            LoweredBound::of("max_cost_usd", self.caps.cost_micros, caps.cost_micros),
+            LoweredBound::if_lower("max_turns", turns, Some(limits.turns_max.into())),
+            LoweredBound::if_lower("max_tool_calls", calls, Some(limits.tool_calls_max.into())),
+            LoweredBound::if_lower("timeout_ms", self.wall_ms, Some(limits.wall_ms_max)),
+            LoweredBound::if_lower("max_input_tokens", self.caps.input_tokens, caps.input_tokens),
+            LoweredBound::if_lower("max_output_tokens", self.caps.output_tokens, caps.output_tokens),
+            LoweredBound::if_lower("max_cost_usd", self.caps.cost_micros, caps.cost_micros),
         ];
         all.into_iter().flatten().collect()
     }

@@ -46,7 +46,7 @@ use crate::delegation::Delegation;
 use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
-use crate::leases::{HolderLiveness, LOOK, own_places, places_of};
+use crate::leases::{HolderLiveness, LEASE_POLL, own_places, places_of};
 use crate::panics::PanicGuard;
 use crate::ports::{AgentEquipment, Approver, TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
@@ -178,10 +178,10 @@ impl Session {
         let start = TaskStart { delivery: delivery.map(Box::new), ..start };
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
-        let family = self.lead(&id, &start, &ports);
+        let family = self.register_parent(&id, &start, &ports);
         let driven = driver::start(&ports, id, None, self.stores.owner.clone(), start);
-        let outcome = self.attended(driven).await;
-        self.end_with(&outcome, &family).await;
+        let outcome = self.with_heartbeat(driven).await;
+        self.end_children_after(&outcome, &family).await;
         outcome
     }
 
@@ -264,15 +264,15 @@ impl Session {
             return self.resume_alone(parent, id, start, &records, onward).await;
         }
         let ports = self.root_ports(&start)?;
-        let family = self.lead(&id, &start, &ports);
+        let family = self.register_parent(&id, &start, &ports);
         self.adopt(&family, &records, &onward).await?;
         if matches!(onward, ResumeMode::Message(_)) {
             self.investigations.reset();
         }
-        self.heed_cancels().await;
+        self.apply_cancel_requests().await;
         let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
-        let outcome = self.attended(driven).await;
-        self.end_with(&outcome, &family).await;
+        let outcome = self.with_heartbeat(driven).await;
+        self.end_children_after(&outcome, &family).await;
         outcome
     }
 
@@ -297,7 +297,7 @@ impl Session {
                 task.done().await;
             }
         };
-        self.attended(all_done).await;
+        self.with_heartbeat(all_done).await;
     }
 
     fn detached(&self) -> Vec<Arc<LiveTask>> {
@@ -373,7 +373,8 @@ impl Session {
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
         start.link.detached |= family.parent.outside;
-        let (task, EnteredTask { ports, admission, beginning }) = self.enter(family, Arc::new(start)).await?;
+        let (task, EnteredTask { ports, admission, beginning }) =
+            self.register(family, Arc::new(start)).await?;
         family.note_stored(&task);
         let mode = DriveMode::Created(beginning.map(Box::new));
         self.follow_admission(family, &task, admission, ports, mode).await;
@@ -403,31 +404,31 @@ impl Session {
 
     /// Gives a task its number, its place on the board and its row in the store, or nothing of it: a number that came to
     /// nothing is given to the next task.
-    async fn enter(
+    async fn register(
         &self,
         family: &Arc<ChildTasks>,
         start: Arc<TaskStart>,
     ) -> Result<(Arc<LiveTask>, EnteredTask)> {
         loop {
-            let number = self.numbers.take();
+            let number = self.numbers.allocate();
             let id = TaskId::child(&self.id, number);
-            let e = match self.enter_as(family, start.clone(), id.clone()).await {
+            let e = match self.register_as(family, start.clone(), id.clone()).await {
                 Ok(entered) => return Ok(entered),
                 Err(e) => e,
             };
             match self.stores.store.task(&id).await {
                 // Another process of this session was faster with the number; each time somebody had a task, so this ends.
-                Ok(row) if row.owner != self.stores.owner => self.count_from([&row].into_iter()),
+                Ok(row) if row.owner != self.stores.owner => self.reserve_numbers([&row].into_iter()),
                 Ok(_) => return Err(e),
                 Err(_) => {
-                    self.numbers.give_back(number);
+                    self.numbers.release(number);
                     return Err(e);
                 }
             }
         }
     }
 
-    async fn enter_as(
+    async fn register_as(
         &self,
         family: &Arc<ChildTasks>,
         mut start: Arc<TaskStart>,
@@ -439,8 +440,8 @@ impl Session {
         }
         let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = Arc::new(LiveTask::new(id, start, stop, StartMode::Afresh));
-        task.works_in(place);
-        match self.bring_in(family, &task).await {
+        task.set_worktree(place);
+        match self.admit_and_store(family, &task).await {
             Ok(entered) => Ok((task, entered)),
             Err(e) => {
                 if let (Some(_), Some(worktrees)) = (task.place.get(), &self.place.worktrees) {
@@ -452,7 +453,7 @@ impl Session {
     }
 
     /// Numbers that are in the store are not given again.
-    fn count_from<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
+    fn reserve_numbers<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
         let numbers = rows.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.numbers.skip_to(numbers.max().unwrap_or(0));
     }
@@ -470,7 +471,7 @@ impl Session {
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
-    async fn bring_in(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
+    async fn admit_and_store(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
         let ports = self.child_ports(&family.parent, task)?;
         let admission = family.admit(task, now_ms())?;
         if let Err(e) = self.check_tree(family) {
@@ -480,7 +481,8 @@ impl Session {
         }
         let (parent, owner) = (Some(family.parent.id.clone()), self.stores.owner.clone());
         let id = task.id.clone();
-        let mut beginning = (admission == Admission::Start).then(|| PreparedRun::of(&ports, &task.start));
+        let mut beginning =
+            (admission == Admission::Start).then(|| PreparedRun::for_task(&ports, &task.start));
         let records = match &mut beginning {
             Some(beginning) => beginning.written(&ports, &task.start),
             None => driver::queued(&task.start),
@@ -611,7 +613,7 @@ impl Session {
     fn launch(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, ports: DriverPorts, course: DriveMode) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
-        task.runs();
+        task.set_running();
         // Boxed, because a spawned future is moved several times and these are large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
@@ -620,8 +622,8 @@ impl Session {
             let ended = PanicGuard(Box::pin(async move {
                 match course {
                     DriveMode::Created(beginning) => {
-                        let beginning =
-                            beginning.map_or_else(|| PreparedRun::of(&ports, &start), |beginning| *beginning);
+                        let beginning = beginning
+                            .map_or_else(|| PreparedRun::for_task(&ports, &start), |beginning| *beginning);
                         driver::run_created(&ports, id, start, beginning, next).await
                     }
                     DriveMode::Again => {
@@ -708,7 +710,7 @@ impl Session {
                             let noted = Record::Observed { event: Event::Noted { note } };
                             let _ = session.write_unstarted(&task, vec![noted]).await;
                         }
-                        tokio::time::sleep(LOOK).await;
+                        tokio::time::sleep(LEASE_POLL).await;
                     }
                     Err(e) => {
                         let outcome = Outcome::unstarted(StopReason::Cancelled, e.english());
@@ -761,7 +763,7 @@ impl Session {
     }
 
     /// Ends the children of a run that has ended. Those of a run that another process took over belong to that process.
-    async fn end_with(&self, outcome: &Result<Arc<Outcome>>, family: &Arc<ChildTasks>) {
+    async fn end_children_after(&self, outcome: &Result<Arc<Outcome>>, family: &Arc<ChildTasks>) {
         if !matches!(outcome, Err(e) if e.code() == ErrorCode::OwnerLost) {
             self.end_children(family).await;
         }
@@ -774,15 +776,15 @@ impl Session {
             family.running().into_iter().filter(|task| !task.start.link.detached).collect();
         // First, so that each of them writes down that it was stopped from above.
         family.parent.stop.now.cancel();
-        self.end_these(family, &running).await;
+        self.cancel_and_wait(family, &running).await;
     }
 
     /// Ends everything that was delegated, also what was detached.
-    async fn end_all(&self, family: &Arc<ChildTasks>) {
-        self.end_these(family, &family.running()).await;
+    async fn cancel_all(&self, family: &Arc<ChildTasks>) {
+        self.cancel_and_wait(family, &family.running()).await;
     }
 
-    async fn end_these(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
+    async fn cancel_and_wait(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
         let all_done = async {
             for task in running {
                 // One that ended meanwhile needs nothing more.
@@ -830,7 +832,7 @@ impl Session {
         };
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         let family = self.families().entry(task.id.clone()).or_insert(family).clone();
-        task.inbox.hear_of(Arc::downgrade(&family) as _);
+        task.inbox.watch_children(Arc::downgrade(&family) as _);
         Ok(family)
     }
 
@@ -850,11 +852,11 @@ impl Session {
         self.families().values().find_map(|family| family.task(id.short()).ok())
     }
 
-    fn lead(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
+    fn register_parent(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
         let DriverPorts { budget, inbox, stop, .. } = ports;
         let parent = ParentTask::new(id.clone(), start, budget.clone(), inbox.clone(), stop.clone());
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
-        ports.inbox.hear_of(Arc::downgrade(&family) as _);
+        ports.inbox.watch_children(Arc::downgrade(&family) as _);
         self.families().insert(id.clone(), family.clone());
         family
     }
@@ -880,7 +882,7 @@ impl Session {
             Some(reserved) => reserved,
             None => self.account(&parent.budget, task.start.caps)?,
         };
-        task.pays_from(budget.clone());
+        task.set_account(budget.clone());
         let mut ports = DriverPorts {
             tools: self.children_tools.clone(),
             observers: self.watchers.observers.with(task.clone()),

@@ -105,7 +105,7 @@ impl JournalEntry {
 
 impl EncodedRecords {
     /// Encodes records into rows.
-    pub fn of(records: &[Record]) -> Self {
+    pub fn encode(records: &[Record]) -> Self {
         let mut entries = EncodedRecords {
             rows: Vec::with_capacity(1),
             records: records.len() as i64,
@@ -193,7 +193,7 @@ impl<'a> WriteTransaction<'a> {
 pub(crate) fn creation(
     task: NewTask,
 ) -> impl FnMut(&mut WriteTransaction<'_>) -> Result<(), StoreRefusal> + Send + 'static {
-    let entries = EncodedRecords::of(&task.records);
+    let entries = EncodedRecords::encode(&task.records);
     move |transaction| create(transaction, &task, &entries)
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn appending(
     epoch: u64,
     records: &[Record],
 ) -> impl FnMut(&mut WriteTransaction<'_>) -> Result<(), StoreRefusal> + Send + 'static {
-    let entries = EncodedRecords::of(records);
+    let entries = EncodedRecords::encode(records);
     move |transaction| append(transaction, &task, signed(epoch), &entries)
 }
 

@@ -42,24 +42,24 @@ impl MessageHistory {
         let (call_ids, messages) = (HashSet::new(), Vec::new());
         let mut history =
             Self { messages, generation: 0, call_ids, tokens: fixed_tokens, tokens_max: fixed_tokens };
-        history.tell(task);
+        history.push_user(task);
         history
     }
 
     /// Adds a message to the model, and what it will take of the next request.
-    pub fn tell(&mut self, text: String) {
-        self.count(&text);
+    pub fn push_user(&mut self, text: String) {
+        self.count_tokens(&text);
         self.messages.push(Message::user(text));
     }
 
     /// Counts a text that goes into the next request.
-    pub fn count(&mut self, text: &str) {
+    pub fn count_tokens(&mut self, text: &str) {
         self.tokens = self.tokens.saturating_add(estimate_tokens(text));
         self.tokens_max = self.tokens_max.saturating_add(tokens_at_most(text));
     }
 
     /// Adds a message of the model, unless it is empty.
-    pub fn say(&mut self, blocks: Vec<Block>) {
+    pub fn push_assistant(&mut self, blocks: Vec<Block>) {
         if !blocks.is_empty() {
             self.messages.push(Message::Assistant { blocks });
         }

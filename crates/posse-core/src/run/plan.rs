@@ -59,7 +59,7 @@ impl Run {
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
             let cut_off = matches!(stop, ReplyStop::MaxTokens | ReplyStop::ContextFull) && index == last;
-            let action = self.judged(&call, index, cut_off);
+            let action = self.decide(&call, index, cut_off);
             match &action {
                 CallAction::Refuse(_) => self.remember_refusal(&call.name),
                 CallAction::Execute(_) | CallAction::Ask(..) => {
@@ -87,7 +87,7 @@ impl Run {
     }
 
     /// Decides on a call before anything happens: make it, refuse it, or ask a person.
-    fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> CallAction {
+    fn decide(&self, call: &ToolCall, index: usize, cut_off: bool) -> CallAction {
         let mistake = |text: String| CallAction::Refuse(ToolResult::mistake(call, text));
         let name = canonical(&call.name);
         let Some(&effect) = self.policy.tools.get(name.as_ref()) else {

@@ -69,7 +69,7 @@ pub struct PendingApproval {
 
 impl TaskReport {
     /// Creates the report of a task with this progress.
-    pub(crate) fn of(task: &LiveTask, progress: TaskProgress) -> Self {
+    pub(crate) fn from_task(task: &LiveTask, progress: TaskProgress) -> Self {
         let TaskProgress { stage, turns, usage, activity, report, question, approval, done } = progress;
         let running = || {
             Box::new(RunningTask {

@@ -65,11 +65,11 @@ pub(crate) async fn resume_claimed(
         // Before anything is written: a command of the dead driver may still be at work.
         ports.tools.sweep(&id, epoch).await;
     }
-    let images = Arc::new(ImageLedger::of(&replayed));
+    let images = Arc::new(ImageLedger::from_run(&replayed));
     let ReplayedRun {
         mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, steered, ..
     } = replayed;
-    hear(ports, &id, steered).await?;
+    fill_inbox(ports, &id, steered).await?;
     let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
@@ -80,16 +80,16 @@ pub(crate) async fn resume_claimed(
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
     let journal = TaskJournal::new(ports.store.clone(), ports.observers.clone(), id.clone(), epoch, next);
-    let mut life = RunDriver::new(ports, id, Arc::new(start), opening, journal, elapsed_ms);
-    life.scene.images = images;
-    life.scene.commands_withdrawn = commands_withdrawn;
+    let mut driver = RunDriver::new(ports, id, Arc::new(start), opening, journal, elapsed_ms);
+    driver.context.images = images;
+    driver.context.commands_withdrawn = commands_withdrawn;
     run.on_lost(&lost);
     let lost_cost_micros = lost.cost_micros;
     let facts = TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, withdrawn };
-    let takeover = life.scene.take_up(&mut run, onward, facts).await?;
+    let takeover = driver.context.take_up(&mut run, onward, facts).await?;
     let in_doubt = takeover.iter().filter(|record| matches!(record, Record::Done { .. })).count();
     let resumed = Event::Resumed {
-        agent: life.scene.start.agent.name.to_string(),
+        agent: driver.context.start.agent.name.to_string(),
         epoch,
         finished_calls,
         in_doubt: u32::try_from(in_doubt).unwrap_or(u32::MAX),
@@ -98,9 +98,9 @@ pub(crate) async fn resume_claimed(
         tool_calls: run.tool_calls(),
         usage: *run.usage(),
     };
-    life.scene.take_over(resumed, takeover, &mut run).await?;
-    leases::wait(ports, &life.scene.id, &life.scene.journal, &life.scene.start).await?;
-    drive(ports, life, Box::new(run)).await
+    driver.context.take_over(resumed, takeover, &mut run).await?;
+    leases::wait(ports, &driver.context.id, &driver.context.journal, &driver.context.start).await?;
+    drive(ports, driver, Box::new(run)).await
 }
 
 /// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
@@ -242,7 +242,7 @@ impl DriverContext<'_> {
 }
 
 /// Fills the inbox with the messages that nobody has read. `steered` are the keys of those that the journal has.
-async fn hear(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> Result<()> {
+async fn fill_inbox(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> Result<()> {
     steered.into_iter().for_each(|key| ports.inbox.recall(key));
     for SteeringMessage { task, key, text, .. } in ports.store.queued_messages(id.session()).await? {
         if task == *id {

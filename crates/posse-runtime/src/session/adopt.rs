@@ -63,11 +63,12 @@ impl Session {
         let calls = begun(&family.parent.id, self, records);
         let in_session =
             self.stores.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
-        self.count_from(in_session.iter());
+        self.reserve_numbers(in_session.iter());
         let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
         // Somebody who says something new wants something else than what was stopped.
         let revives = matches!(onward, ResumeMode::Finish { .. }) && !is_answered(records);
-        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls, revives).await?;
+        self.restore_children(family, rows, |row| collected.contains(row.id.short()), &calls, revives)
+            .await?;
         recall_told(family, &answered, records);
         Ok(())
     }
@@ -105,7 +106,7 @@ impl Session {
         calls: &BegunTasks,
         revives: bool,
     ) -> Result<StoredChild> {
-        let (row, driven) = self.as_left(row).await?;
+        let (row, driven) = self.row_as_left(row).await?;
         let records = self.stores.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
         let key = start_of(&records)?.link.key;
@@ -116,7 +117,7 @@ impl Session {
 
     /// Returns the row of a task as its owner left it, and whether a living process drives the task. The row of a dead owner is
     /// read again, because the owner may have ended the task right before its own end.
-    async fn as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
+    async fn row_as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
         if !row.state.is_running() || (self.stores.lives)(&row) {
             let driven = row.state.is_running();
             return Ok((row, driven));
@@ -128,7 +129,7 @@ impl Session {
     }
 
     /// Takes these children over, newest first. What is not driven by anybody goes on here.
-    pub(crate) async fn bring_back(
+    pub(crate) async fn restore_children(
         &self,
         family: &Arc<ChildTasks>,
         rows: Vec<TaskRow>,
@@ -169,7 +170,7 @@ impl Session {
         let task = recalled(&row, start, stop, &records, revived);
         if goes_on {
             match self.place_of(&task.id, &task.start).await {
-                Ok(place) => task.works_in(place),
+                Ok(place) => task.set_worktree(place),
                 // A person applied or discarded its changes meanwhile: it stays as it ended.
                 Err(_) if revived => goes_on = false,
                 Err(e) => return Err(e),
@@ -199,7 +200,7 @@ impl Session {
         let past = if begun { PastState::AtWork } else { PastState::NotBegun };
         // Before the board has it: from then on, the end of another task may start it.
         if driven || !self.claim(&task).await? {
-            task.runs();
+            task.set_running();
             family.recall(&task, past, now_ms());
             self.follow(family, &task);
             return Ok(());
@@ -224,7 +225,7 @@ impl Session {
     pub(super) fn follow(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
-        task.runs();
+        task.set_running();
         tokio::spawn(async move {
             let mut told = false;
             loop {
@@ -236,10 +237,10 @@ impl Session {
                     told = session.stores.store.request_cancel(&task.id).await.is_ok();
                 }
                 let Ok(row) = session.stores.store.task(&task.id).await else { continue };
-                let Ok((row, driven)) = session.as_left(row).await else { continue };
-                task.seen(row.turns());
+                let Ok((row, driven)) = session.row_as_left(row).await else { continue };
+                task.note_turns(row.turns());
                 if !row.state.is_running() {
-                    match session.take_end(&family, &task, row.turns()).await {
+                    match session.adopt_end(&family, &task, row.turns()).await {
                         Ok(()) => return,
                         Err(_) => continue,
                     }
@@ -273,13 +274,13 @@ impl Session {
         // The driver of this process reports the end of its own tasks, with their children.
         if !row.state.is_running() && !task.is_done() && row.owner != self.stores.owner {
             // A journal that cannot be read now is read at the next look.
-            let _ = self.take_end(family, &task, row.turns()).await;
+            let _ = self.adopt_end(family, &task, row.turns()).await;
         }
         family.note_delivery(id, &row.delivery);
     }
 
     /// Takes over the end of a task that another process drove.
-    async fn take_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
+    async fn adopt_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
         let records = self.stores.store.records(&task.id).await?;
         let moves = family.ended(task, last_outcome(records), turns, now_ms());
         self.perform(family, moves).await;
@@ -322,10 +323,10 @@ impl Session {
         self.families().insert(family.parent.id.clone(), family);
         let children = self.family(&id)?;
         self.adopt(&children, records, &onward).await?;
-        self.heed_cancels().await;
+        self.apply_cancel_requests().await;
         let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
-        let outcome = self.attended(driven).await;
-        self.end_with(&outcome, &children).await;
+        let outcome = self.with_heartbeat(driven).await;
+        self.end_children_after(&outcome, &children).await;
         task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns());
         outcome
     }

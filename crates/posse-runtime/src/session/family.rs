@@ -87,7 +87,7 @@ struct ChildState {
 }
 
 impl ChildState {
-    fn take_in(&mut self, task: &Arc<LiveTask>) {
+    fn insert(&mut self, task: &Arc<LiveTask>) {
         self.tasks.insert(task.id.short().to_owned(), task.clone());
         if let Some(key) = &task.start.link.key {
             self.keys.insert(key.clone(), task.clone());
@@ -97,7 +97,7 @@ impl ChildState {
 
 impl ChildState {
     /// Notes that whoever delegated it was told of its end. The announcement of a launched task has its result in it.
-    fn told(&mut self, task: &LiveTask) {
+    fn mark_told(&mut self, task: &LiveTask) {
         task.set_told();
         if task.start.link.pushed {
             self.board.read(task.id.short());
@@ -129,7 +129,7 @@ impl ChildTasks {
     pub fn admit(&self, task: &Arc<LiveTask>, now_ms: u64) -> Result<Admission> {
         let mut children = self.lock();
         let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
-        children.take_in(task);
+        children.insert(task);
         Ok(admission)
     }
 
@@ -146,7 +146,7 @@ impl ChildTasks {
     /// A task of an earlier process.
     pub fn recall(&self, task: &Arc<LiveTask>, past: PastState, now_ms: u64) -> Admission {
         let mut children = self.lock();
-        children.take_in(task);
+        children.insert(task);
         children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
@@ -193,7 +193,7 @@ impl ChildTasks {
     pub fn recall_told(&self, id: &str) {
         let mut children = self.lock();
         if let Some(task) = children.tasks.get(id).cloned() {
-            children.told(&task);
+            children.mark_told(&task);
         }
     }
 
@@ -318,7 +318,7 @@ impl ChildNews for ChildTasks {
         ended.sort_by_key(|task| task.number());
         ended.truncate(ENDS_MAX);
         for task in &ended {
-            children.told(task);
+            children.mark_told(task);
         }
         let revived = std::mem::take(&mut children.revived);
         let go_on = (!revived.is_empty()).then(|| InboxMessage {

@@ -170,14 +170,14 @@ impl LiveTask {
     }
 
     /// Said once, before it runs.
-    pub fn works_in(&self, place: Option<TaskWorktree>) {
+    pub fn set_worktree(&self, place: Option<TaskWorktree>) {
         if let Some(place) = place {
             self.place.get_or_init(|| place);
         }
     }
 
     /// Sets the account that the task pays from.
-    pub fn pays_from(&self, account: Arc<TaskAccount>) {
+    pub fn set_account(&self, account: Arc<TaskAccount>) {
         *lock(&self.budget) = Some(account);
     }
 
@@ -202,7 +202,7 @@ impl LiveTask {
     }
 
     /// Updates the progress of a task that another process drives.
-    pub fn seen(&self, turns: u32) {
+    pub fn note_turns(&self, turns: u32) {
         self.progress.send_if_modified(|progress| {
             let new = turns > progress.turns;
             progress.turns = progress.turns.max(turns);
@@ -217,11 +217,11 @@ impl LiveTask {
 
     /// Returns a report of the current progress.
     pub fn report(&self) -> TaskReport {
-        TaskReport::of(self, self.progress())
+        TaskReport::from_task(self, self.progress())
     }
 
     /// Waits until it has ended or asks something new, for this long at most.
-    pub async fn settled(&self, wait: Duration, cancel: &CancellationToken) -> TaskProgress {
+    pub async fn wait_settled(&self, wait: Duration, cancel: &CancellationToken) -> TaskProgress {
         if !wait.is_zero() {
             let mut changes = self.progress.subscribe();
             let known = changes.borrow().question.clone();
@@ -289,7 +289,7 @@ impl LiveTask {
     }
 
     /// Marks the task as running.
-    pub fn runs(&self) {
+    pub fn set_running(&self) {
         self.update(|progress| progress.stage = TaskStage::Running);
     }
 
@@ -328,12 +328,12 @@ impl LiveTask {
     }
 
     /// Returns the question that a call of this process waits with.
-    pub fn waits_with(&self) -> Option<u32> {
+    pub fn waiting_question(&self) -> Option<u32> {
         lock(&self.question).as_ref().map(|open| open.id)
     }
 
     /// Passes the answer to a question on to the call that waits for it.
-    pub fn hear_answer(&self, id: u32, text: String) {
+    pub fn deliver_answer(&self, id: u32, text: String) {
         let mut open = lock(&self.question);
         if let Some(open) = open.take_if(|open| open.id == id) {
             // A call that no longer waits finds the answer in the store.
