@@ -63,24 +63,14 @@ pub struct ModelSettings {
     pub buffered: bool,
 }
 
-/// Reasoning effort, for models that take a level instead of a token budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effort {
-    Low,
-    Medium,
-    High,
-    Max,
-}
-
-impl Effort {
-    /// Returns the name used in files and requests.
-    pub fn wire(self) -> &'static str {
-        match self {
-            Effort::Low => "low",
-            Effort::Medium => "medium",
-            Effort::High => "high",
-            Effort::Max => "max",
-        }
+wire_enum! {
+    /// Reasoning effort, for models that take a level instead of a token budget.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Effort {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+        Max = "max",
     }
 }

@@ -58,27 +58,31 @@ pub struct ApprovalRequest {
     pub on_deadline: ApprovalVerdict,
 }
 
-/// A yes or a no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalVerdict {
-    Approve,
-    Deny,
+wire_enum! {
+    /// A yes or a no.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ApprovalVerdict {
+        Approve = "approve",
+        Deny = "deny",
+    }
 }
 
-/// The calls that an answer covers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum ApprovalScope {
-    /// This call and no other.
-    #[default]
-    Once,
-    /// Every call of this task that the same rules ask about.
-    Task,
-    /// The same, and in the tasks below it.
-    Subtree,
-    Session,
+wire_enum! {
+    /// The calls that an answer covers.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum ApprovalScope {
+        /// This call and no other.
+        #[default]
+        Once = "once",
+        /// Every call of this task that the same rules ask about.
+        Task = "task",
+        /// The same, and in the tasks below it.
+        Subtree = "subtree",
+        Session = "session",
+    }
 }
 
 /// An answer with its scope and its author.
@@ -149,32 +153,6 @@ impl ApprovalState {
             ApprovalState::Answered(ApprovalAnswer { verdict: ApprovalVerdict::Approve, .. }) => "approved",
             ApprovalState::Answered(ApprovalAnswer { verdict: ApprovalVerdict::Deny, .. }) => "denied",
             ApprovalState::Closed(_) => "closed",
-        }
-    }
-}
-
-impl ApprovalVerdict {
-    /// Returns the wire name of the verdict.
-    pub fn wire(self) -> &'static str {
-        match self {
-            ApprovalVerdict::Approve => "approve",
-            ApprovalVerdict::Deny => "deny",
-        }
-    }
-}
-
-impl ApprovalScope {
-    /// Every scope, narrowest first.
-    pub const ALL: &[ApprovalScope] =
-        &[ApprovalScope::Once, ApprovalScope::Task, ApprovalScope::Subtree, ApprovalScope::Session];
-
-    /// Returns the wire name of the scope.
-    pub fn wire(self) -> &'static str {
-        match self {
-            ApprovalScope::Once => "once",
-            ApprovalScope::Task => "task",
-            ApprovalScope::Subtree => "subtree",
-            ApprovalScope::Session => "session",
         }
     }
 }

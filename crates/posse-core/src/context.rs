@@ -158,20 +158,12 @@ pub struct HistoryLine {
     pub value: Option<String>,
 }
 
-/// Kinds of history lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HistoryAct {
-    Write,
-    Delete,
-}
-
-impl HistoryAct {
-    /// Returns the wire name of the act.
-    pub fn wire(self) -> &'static str {
-        match self {
-            HistoryAct::Write => "write",
-            HistoryAct::Delete => "delete",
-        }
+wire_enum! {
+    /// Kinds of history lines.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum HistoryAct {
+        Write = "write",
+        Delete = "delete",
     }
 }
 

@@ -14,7 +14,7 @@ use crate::grant::{Autonomy, Rights};
 use crate::id::AgentName;
 use crate::limits::Limits;
 
-pub use inject::{TOOLS, list_tools, place};
+pub use inject::{TOOLS, insert_task, list_tools};
 
 /// Longest description: it is read by a model each time it chooses whom to ask.
 pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
@@ -110,37 +110,24 @@ impl DefinitionScope {
     }
 }
 
-macro_rules! formats {
-    ($($variant:ident = $wire:literal,)*) => {
-        /// In the order of precedence within one directory.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Format { $($variant,)* }
-
-        impl Format {
-            /// Every format, in order of precedence.
-            pub const ALL: &[Format] = &[$(Format::$variant,)*];
-
-            pub fn wire(self) -> &'static str {
-                match self { $(Format::$variant => $wire,)* }
-            }
-        }
-    };
-}
-
-formats! {
-    Native = "posse",
-    Acai = "acai",
-    Claude = "claude",
-    Opencode = "opencode",
-    Gemini = "gemini",
-    Copilot = "copilot",
-    Codex = "codex",
-    Qwen = "qwen",
-    Cursor = "cursor",
-    OpenHands = "openhands",
-    Pi = "pi",
-    Factory = "factory",
-    Goose = "goose",
+wire_enum! {
+    /// In the order of precedence within one directory.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Format {
+        Native = "posse",
+        Acai = "acai",
+        Claude = "claude",
+        Opencode = "opencode",
+        Gemini = "gemini",
+        Copilot = "copilot",
+        Codex = "codex",
+        Qwen = "qwen",
+        Cursor = "cursor",
+        OpenHands = "openhands",
+        Pi = "pi",
+        Factory = "factory",
+        Goose = "goose",
+    }
 }
 
 /// Model references and call settings of a definition.

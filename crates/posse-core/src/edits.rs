@@ -25,13 +25,15 @@ pub struct FileChange {
     pub lines: Option<LineCounts>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum ChangeKind {
-    Created,
-    Modified,
-    Deleted,
+wire_enum! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum ChangeKind {
+        Created = "created",
+        Modified = "modified",
+        Deleted = "deleted",
+    }
 }
 
 /// Lines of a unified diff.
@@ -76,16 +78,6 @@ impl FileChange {
     }
 }
 
-impl ChangeKind {
-    pub fn wire(self) -> &'static str {
-        match self {
-            ChangeKind::Created => "created",
-            ChangeKind::Modified => "modified",
-            ChangeKind::Deleted => "deleted",
-        }
-    }
-}
-
 /// A file as it was right before a call replaced it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileImage {
@@ -110,37 +102,27 @@ pub enum ImageContent {
     Withheld(WithheldReason),
 }
 
-/// Why there is no before-image of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WithheldReason {
-    /// Larger than `IMAGE_BYTES_MAX`.
-    TooLarge,
-    /// The images of the task have reached `TASK_IMAGE_BYTES_MAX`.
-    TaskLimit,
-    /// Its name is in the table of protected files.
-    Protected,
-    /// It holds a key or a password.
-    Secret,
-    /// The journaled content cannot be decoded.
-    Damaged,
-}
-
-impl WithheldReason {
-    pub fn wire(self) -> &'static str {
-        match self {
-            WithheldReason::TooLarge => "too_large",
-            WithheldReason::TaskLimit => "task_limit",
-            WithheldReason::Protected => "protected",
-            WithheldReason::Secret => "secret",
-            WithheldReason::Damaged => "damaged",
-        }
+wire_enum! {
+    /// Why there is no before-image of a file.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum WithheldReason {
+        /// Larger than `IMAGE_BYTES_MAX`.
+        TooLarge = "too_large",
+        /// The images of the task have reached `TASK_IMAGE_BYTES_MAX`.
+        TaskLimit = "task_limit",
+        /// Its name is in the table of protected files.
+        Protected = "protected",
+        /// It holds a key or a password.
+        Secret = "secret",
+        /// The journaled content cannot be decoded.
+        Damaged = "damaged",
     }
 }
 
 impl ImageContent {
     /// Keeps content that is within the bound for one file.
-    pub fn of(content: &[u8]) -> Self {
+    pub fn from_bytes(content: &[u8]) -> Self {
         match std::str::from_utf8(content) {
             _ if content.len() > IMAGE_BYTES_MAX => Self::Withheld(WithheldReason::TooLarge),
             Ok(text) => Self::Text(text.to_owned()),
@@ -186,14 +168,14 @@ mod tests {
     #[test]
     fn an_image_keeps_every_byte_up_to_its_bound() {
         for content in [b"plain\n".to_vec(), vec![0xff, 0x00, 0x80], Vec::new()] {
-            let image = ImageContent::of(&content);
+            let image = ImageContent::from_bytes(&content);
             let stored: ImageContent = serde_json::from_str(&serde_json::to_string(&image).unwrap()).unwrap();
             assert_eq!(stored.bytes(), Ok(Some(content)));
         }
         let largest = vec![b'x'; IMAGE_BYTES_MAX];
-        assert_eq!(ImageContent::of(&largest).size(), IMAGE_BYTES_MAX as u64);
+        assert_eq!(ImageContent::from_bytes(&largest).size(), IMAGE_BYTES_MAX as u64);
         let larger = vec![b'x'; IMAGE_BYTES_MAX + 1];
-        assert_eq!(ImageContent::of(&larger).bytes(), Err(WithheldReason::TooLarge));
+        assert_eq!(ImageContent::from_bytes(&larger).bytes(), Err(WithheldReason::TooLarge));
         assert_eq!(ImageContent::Absent.bytes(), Ok(None));
     }
 }

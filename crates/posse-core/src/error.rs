@@ -23,80 +23,66 @@ pub struct Error {
     source: Option<Source>,
 }
 
-macro_rules! codes {
-    ($($variant:ident = $wire:literal,)*) => {
-        /// Stable error codes; wire names never change.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum ErrorCode { $($variant,)* }
-
-        impl ErrorCode {
-            /// Every code.
-            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant,)*];
-
-            /// The name that callers branch on. It never changes.
-            pub fn wire(self) -> &'static str {
-                match self { $(ErrorCode::$variant => $wire,)* }
-            }
-        }
-    };
-}
-
-codes! {
-    AgentNotFound = "AGENT_NOT_FOUND",
-    AgentAlreadyExists = "AGENT_ALREADY_EXISTS",
-    AgentInvalid = "AGENT_INVALID",
-    AgentNotTrusted = "AGENT_NOT_TRUSTED",
-    ApprovalClosed = "APPROVAL_CLOSED",
-    ApprovalMismatch = "APPROVAL_MISMATCH",
-    ApprovalNotFound = "APPROVAL_NOT_FOUND",
-    InvalidAgentName = "INVALID_AGENT_NAME",
-    InvalidTool = "INVALID_TOOL",
-    PromptTooLarge = "PROMPT_TOO_LARGE",
-    TaskCancelled = "TASK_CANCELLED",
-    TaskIncomplete = "TASK_INCOMPLETE",
-    TaskNotFound = "TASK_NOT_FOUND",
-    TaskNotReady = "TASK_NOT_READY",
-    TaskTooLarge = "TASK_TOO_LARGE",
-    TaskNotResumable = "TASK_NOT_RESUMABLE",
-    DependencyFailed = "DEPENDENCY_FAILED",
-    MaxTasksExceeded = "MAX_TASKS_EXCEEDED",
-    LeaseConflict = "LEASE_CONFLICT",
-    LeaseHeld = "LEASE_HELD",
-    IsolationUnavailable = "ISOLATION_UNAVAILABLE",
-    McpServerUnavailable = "MCP_SERVER_UNAVAILABLE",
-    McpSignInFailed = "MCP_SIGN_IN_FAILED",
-    McpSignInRequired = "MCP_SIGN_IN_REQUIRED",
-    MergeConflict = "MERGE_CONFLICT",
-    KeyNotFound = "KEY_NOT_FOUND",
-    InvalidKey = "INVALID_KEY",
-    ValueTooLarge = "VALUE_TOO_LARGE",
-    ContextFull = "STORE_FULL",
-    VersionConflict = "VERSION_CONFLICT",
-    AccessDenied = "ACCESS_DENIED",
-    SessionNotFound = "SESSION_NOT_FOUND",
-    SessionArchived = "SESSION_ARCHIVED",
-    InvalidAction = "INVALID_ACTION",
-    InvalidRequest = "INVALID_REQUEST",
-    BudgetExceeded = "BUDGET_EXCEEDED",
-    ConfigInvalid = "CONFIG_INVALID",
-    ConfigUnreadable = "CONFIG_UNREADABLE",
-    HostModelUnavailable = "HOST_MODEL_UNAVAILABLE",
-    ModelFailed = "MODEL_FAILED",
-    ModelNotConfigured = "MODEL_NOT_CONFIGURED",
-    ModelUnknown = "MODEL_UNKNOWN",
-    ScriptInvalid = "SCRIPT_INVALID",
-    ToolInvalid = "TOOL_INVALID",
-    DuplicateTool = "DUPLICATE_TOOL",
-    StoreUnavailable = "STORE_UNAVAILABLE",
-    DiskFull = "DISK_FULL",
-    StoreBusy = "STORE_BUSY",
-    StoreCorrupt = "STORE_CORRUPT",
-    StoreNewer = "STORE_NEWER",
-    OwnerLost = "OWNER_LOST",
-    JournalInvalid = "JOURNAL_INVALID",
-    Interrupted = "INTERRUPTED",
-    Io = "IO",
-    Internal = "INTERNAL",
+wire_enum! {
+    /// Stable error codes; wire names never change.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ErrorCode {
+        AgentNotFound = "AGENT_NOT_FOUND",
+        AgentAlreadyExists = "AGENT_ALREADY_EXISTS",
+        AgentInvalid = "AGENT_INVALID",
+        AgentNotTrusted = "AGENT_NOT_TRUSTED",
+        ApprovalClosed = "APPROVAL_CLOSED",
+        ApprovalMismatch = "APPROVAL_MISMATCH",
+        ApprovalNotFound = "APPROVAL_NOT_FOUND",
+        InvalidAgentName = "INVALID_AGENT_NAME",
+        InvalidTool = "INVALID_TOOL",
+        PromptTooLarge = "PROMPT_TOO_LARGE",
+        TaskCancelled = "TASK_CANCELLED",
+        TaskIncomplete = "TASK_INCOMPLETE",
+        TaskNotFound = "TASK_NOT_FOUND",
+        TaskNotReady = "TASK_NOT_READY",
+        TaskTooLarge = "TASK_TOO_LARGE",
+        TaskNotResumable = "TASK_NOT_RESUMABLE",
+        DependencyFailed = "DEPENDENCY_FAILED",
+        MaxTasksExceeded = "MAX_TASKS_EXCEEDED",
+        LeaseConflict = "LEASE_CONFLICT",
+        LeaseHeld = "LEASE_HELD",
+        IsolationUnavailable = "ISOLATION_UNAVAILABLE",
+        McpServerUnavailable = "MCP_SERVER_UNAVAILABLE",
+        McpSignInFailed = "MCP_SIGN_IN_FAILED",
+        McpSignInRequired = "MCP_SIGN_IN_REQUIRED",
+        MergeConflict = "MERGE_CONFLICT",
+        KeyNotFound = "KEY_NOT_FOUND",
+        InvalidKey = "INVALID_KEY",
+        ValueTooLarge = "VALUE_TOO_LARGE",
+        ContextFull = "STORE_FULL",
+        VersionConflict = "VERSION_CONFLICT",
+        AccessDenied = "ACCESS_DENIED",
+        SessionNotFound = "SESSION_NOT_FOUND",
+        SessionArchived = "SESSION_ARCHIVED",
+        InvalidAction = "INVALID_ACTION",
+        InvalidRequest = "INVALID_REQUEST",
+        BudgetExceeded = "BUDGET_EXCEEDED",
+        ConfigInvalid = "CONFIG_INVALID",
+        ConfigUnreadable = "CONFIG_UNREADABLE",
+        HostModelUnavailable = "HOST_MODEL_UNAVAILABLE",
+        ModelFailed = "MODEL_FAILED",
+        ModelNotConfigured = "MODEL_NOT_CONFIGURED",
+        ModelUnknown = "MODEL_UNKNOWN",
+        ScriptInvalid = "SCRIPT_INVALID",
+        ToolInvalid = "TOOL_INVALID",
+        DuplicateTool = "DUPLICATE_TOOL",
+        StoreUnavailable = "STORE_UNAVAILABLE",
+        DiskFull = "DISK_FULL",
+        StoreBusy = "STORE_BUSY",
+        StoreCorrupt = "STORE_CORRUPT",
+        StoreNewer = "STORE_NEWER",
+        OwnerLost = "OWNER_LOST",
+        JournalInvalid = "JOURNAL_INVALID",
+        Interrupted = "INTERRUPTED",
+        Io = "IO",
+        Internal = "INTERNAL",
+    }
 }
 
 impl Error {
@@ -140,12 +126,6 @@ impl Error {
     /// Code and message as a model reads them; `Display` is for people.
     pub fn english(&self) -> String {
         format!("{}: {}", self.code, self.message.english())
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.wire())
     }
 }
 

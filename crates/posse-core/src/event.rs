@@ -1,9 +1,9 @@
 //! One event vocabulary: facts of a task without prompt or result text. Terminal, `--json`, `posse tasks watch`, the `events`
-//! action and logs speak it; `docs/events.md` lists it. `Event::of` projects a journal record, and the driver tells observers
+//! action and logs speak it; `docs/events.md` lists it. `Event::from_record` projects a journal record, and the driver tells observers
 //! what that projection says, so a live view and a later reading agree.
 
 #[cfg(test)]
-mod schema;
+mod schema_tests;
 mod wire;
 
 use std::borrow::Cow;
@@ -47,8 +47,14 @@ pub struct EventEntry {
 
 impl EventEntry {
     /// Projects the journal record at `seq`; `None` if it states no event.
-    pub fn of(task: &TaskId, seq: u64, at_ms: u64, record: &Record) -> Option<Self> {
-        Event::of(record).map(|event| Self { v: EVENT_VERSION, seq, task_id: task.clone(), at_ms, event })
+    pub fn from_record(task: &TaskId, seq: u64, at_ms: u64, record: &Record) -> Option<Self> {
+        Event::from_record(record).map(|event| Self {
+            v: EVENT_VERSION,
+            seq,
+            task_id: task.clone(),
+            at_ms,
+            event,
+        })
     }
 
     /// Returns the entry as one line of JSON.
@@ -231,7 +237,7 @@ pub enum Event {
 
 impl Event {
     /// Projects a journal record: the one event that it states, if any.
-    pub fn of(record: &Record) -> Option<Self> {
+    pub fn from_record(record: &Record) -> Option<Self> {
         Some(match record {
             Record::Observed { event } => event.clone(),
             Record::Started(start) if start.queued => Event::Queued { agent: start.agent.name.to_string() },
@@ -339,6 +345,11 @@ impl Event {
             Event::Finished { .. } => "finished",
         }
     }
+}
+
+/// Prints usage as events show it.
+pub(crate) fn usage_json(usage: &Usage) -> Value {
+    wire::usage::serialize(usage, serde_json::value::Serializer).expect("numbers are always printed")
 }
 
 /// The beginning of a verification command, bounded and visible.

@@ -100,34 +100,19 @@ pub enum Autonomy {
     Refuses,
 }
 
-/// Confinement of a task's processes. Later variants are tighter; a child has its parent's or a later one. A call
-/// is refused where the tier cannot be enforced.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SandboxTier {
-    /// Processes are supervised, and nothing holds them to paths and hosts. So a grant that names some has no commands.
-    #[default]
-    None,
-    /// The kernel holds them to the read roots, the write paths and the network of the grant.
-    Kernel,
-    /// The same in namespaces of their own.
-    Namespaces,
-}
-
-impl SandboxTier {
-    /// Returns the wire name of the tier.
-    pub fn wire(self) -> &'static str {
-        match self {
-            SandboxTier::None => "off",
-            SandboxTier::Kernel => "t1",
-            SandboxTier::Namespaces => "t2",
-        }
-    }
-}
-
-impl std::fmt::Display for SandboxTier {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.wire())
+wire_enum! {
+    /// Confinement of a task's processes. Later variants are tighter; a child has its parent's or a later one. A call
+    /// is refused where the tier cannot be enforced.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum SandboxTier {
+        /// Processes are supervised, and nothing holds them to paths and hosts. So a grant that names some has no commands.
+        #[default]
+        None = "off",
+        /// The kernel holds them to the read roots, the write paths and the network of the grant.
+        Kernel = "t1",
+        /// The same in namespaces of their own.
+        Namespaces = "t2",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
 use crate::board::SpawnTerms;
 use crate::budget::BudgetCaps;
-use crate::definition::place;
+use crate::definition::insert_task;
 use crate::edits::FileImage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::event::Event;
@@ -23,7 +23,7 @@ use crate::reply::{ModelFailure, Reply};
 use crate::run::DecisionRules;
 use crate::state::TaskState;
 use crate::tool::ToolEffect;
-use crate::usage::Usage;
+use crate::usage::{SpendingTotal, Usage};
 use crate::verify::VerifyEvidence;
 
 /// One record of a task's journal.
@@ -204,14 +204,8 @@ pub struct TaskStart {
     /// When it may run.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub terms: SpawnTerms,
-    /// Idempotency key of the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub detached: bool,
-    /// Its result is in the announcement of its end.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub pushed: bool,
+    #[serde(flatten)]
+    pub link: ParentLink,
     /// Globs that it holds for itself while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_lease: Vec<String>,
@@ -229,6 +223,20 @@ pub struct TaskStart {
     pub rules: DecisionRules,
 }
 
+/// Link between a task and its parent.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ParentLink {
+    /// Idempotency key of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The task goes on when its parent ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detached: bool,
+    /// Its result is in the announcement of its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pushed: bool,
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -240,24 +248,18 @@ fn is_usual(terms: &SpawnTerms) -> bool {
 impl TaskStart {
     /// Without limits on what it costs, in the current directory.
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
-        let (caps, workspace) = (BudgetCaps::default(), ".".to_owned());
-        let (verify, notes, terms) = (Vec::new(), Vec::new(), SpawnTerms::default());
-        let (key, detached, write_lease, apart_from) = (None, false, Vec::new(), None);
-        let task = task.into();
         Self {
             agent,
-            task,
+            task: task.into(),
             grant,
-            caps,
-            workspace,
-            verify,
-            notes,
-            terms,
-            key,
-            detached,
-            pushed: false,
-            write_lease,
-            apart_from,
+            caps: BudgetCaps::default(),
+            workspace: ".".to_owned(),
+            verify: Vec::new(),
+            notes: Vec::new(),
+            terms: SpawnTerms::default(),
+            link: ParentLink::default(),
+            write_lease: Vec::new(),
+            apart_from: None,
             delivery: None,
             queued: false,
             rules: DecisionRules::LATEST,
@@ -271,7 +273,7 @@ impl TaskStart {
 
     /// The system prompt and the first message, with the task in one of them.
     pub fn opening(&self) -> (String, String) {
-        place(&self.agent.system_prompt, &self.task, self.agent.task_in)
+        insert_task(&self.agent.system_prompt, &self.task, self.agent.task_in)
     }
 }
 
@@ -360,6 +362,12 @@ impl Record {
             | Record::Finished { .. }
             | Record::Observed { .. } => Usage::default(),
         }
+    }
+
+    /// Returns what this record adds to the sums of its task.
+    pub fn spending(&self) -> SpendingTotal {
+        let turns = u32::from(matches!(self, Record::Replied { .. }));
+        SpendingTotal { tasks: 0, ..self.spent().spending(turns) }
     }
 
     /// Returns the wire name of the record's kind.
@@ -452,10 +460,24 @@ mod tests {
             (done, Some("tool_finished")),
         ] {
             let record = Record::decode(line.as_bytes()).unwrap();
-            assert_eq!(Event::of(&record).as_ref().map(Event::kind), event, "{line}");
+            assert_eq!(Event::from_record(&record).as_ref().map(Event::kind), event, "{line}");
         }
     }
     use crate::edits::FileChange;
+
+    #[test]
+    fn the_link_to_a_parent_is_written_among_the_fields_of_its_task() {
+        let agent = Agent::new(crate::id::AgentName::parse("a").unwrap(), "p:m", "");
+        let link = ParentLink { key: Some("s/1.0".to_owned()), detached: true, pushed: true };
+        let write_lease = vec!["a".to_owned()];
+        let start = TaskStart { link, write_lease, ..TaskStart::new(agent, "t", Grant::root([], 0)) };
+        let record = Record::Started(Arc::new(start));
+        let line = String::from_utf8(record.encode()).unwrap();
+        let fields = r#","workspace":".","key":"s/1.0","detached":true,"pushed":true,"write_lease":["a"],"rules":"v2"}"#;
+        assert!(line.starts_with(r#"{"record":"started","agent":{"name":"a""#), "{line}");
+        assert!(line.ends_with(fields), "{line}");
+        assert_eq!(Record::decode(line.as_bytes()).unwrap(), record);
+    }
 
     #[test]
     fn a_result_is_the_same_after_the_journal() {

@@ -5,6 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod wire;
+
 pub mod agent;
 pub mod approval;
 pub mod arguments;

@@ -60,41 +60,45 @@ pub struct InDoubtCall {
     pub about: String,
 }
 
-/// Reasons why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum StopReason {
-    Answered,
-    TurnsExhausted,
-    ToolCallsExhausted,
-    BudgetExhausted,
-    ContextExhausted,
-    /// The answer was cut off by the output limit, also after continuing.
-    Truncated,
-    DeadlinePassed,
-    Stalled,
-    Cancelled,
-    ModelFailed,
-    Refused,
-    /// A task it depended on did not complete, so it never began.
-    DependencyFailed,
-    /// The answer does not satisfy the output schema, also after a repair.
-    OutputInvalid,
-    /// A command that checks the result failed, also after the model could correct it, or could not be run.
-    VerifyFailed,
+wire_enum! {
+    /// Reasons why a run ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum StopReason {
+        Answered = "answered",
+        TurnsExhausted = "turns_exhausted",
+        ToolCallsExhausted = "tool_calls_exhausted",
+        BudgetExhausted = "budget_exhausted",
+        ContextExhausted = "context_exhausted",
+        /// The answer was cut off by the output limit, also after continuing.
+        Truncated = "truncated",
+        DeadlinePassed = "deadline_passed",
+        Stalled = "stalled",
+        Cancelled = "cancelled",
+        ModelFailed = "model_failed",
+        Refused = "refused",
+        /// A task it depended on did not complete, so it never began.
+        DependencyFailed = "dependency_failed",
+        /// The answer does not satisfy the output schema, also after a repair.
+        OutputInvalid = "output_invalid",
+        /// A command that checks the result failed, also after the model could correct it, or could not be run.
+        VerifyFailed = "verify_failed",
+    }
 }
 
-/// Status that callers branch on. A run that stopped early is never `Completed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum OutcomeStatus {
-    Completed,
-    /// Stopped by a limit or a person, with work to show.
-    Partial,
-    Failed,
-    Cancelled,
+wire_enum! {
+    /// Status that callers branch on. A run that stopped early is never `Completed`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum OutcomeStatus {
+        Completed = "completed",
+        /// Stopped by a limit or a person, with work to show.
+        Partial = "partial",
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
 }
 
 impl Outcome {
@@ -218,51 +222,23 @@ impl StopReason {
         }
     }
 
-    /// Returns the wire name of the stop reason.
-    pub fn wire(self) -> &'static str {
-        self.words().0
-    }
-
     /// Explains to a model why a run ended that gave no detail.
     fn explanation(self) -> &'static str {
-        self.words().1
-    }
-
-    /// Wire name and explanation of each reason.
-    fn words(self) -> (&'static str, &'static str) {
         match self {
-            StopReason::Answered => ("answered", "The final response was empty"),
-            StopReason::TurnsExhausted => {
-                ("turns_exhausted", "Max turns exceeded without producing a final response")
-            }
-            StopReason::ToolCallsExhausted => {
-                ("tool_calls_exhausted", "it made as many tool calls as it may")
-            }
-            StopReason::BudgetExhausted => ("budget_exhausted", "its budget is used up"),
-            StopReason::ContextExhausted => ("context_exhausted", "the model's window is full"),
-            StopReason::Truncated => ("truncated", "its answer was cut off by the output limit"),
-            StopReason::DeadlinePassed => ("deadline_passed", "its time is over"),
-            StopReason::Stalled => ("stalled", "none of its calls came to anything"),
-            StopReason::Cancelled => ("cancelled", "it was told to end before it had answered"),
-            StopReason::ModelFailed => ("model_failed", "the model could not be asked"),
-            StopReason::Refused => ("refused", "the model refused to answer"),
-            StopReason::DependencyFailed => {
-                ("dependency_failed", "a task that it depends on did not complete")
-            }
-            StopReason::OutputInvalid => ("output_invalid", "its answer does not fit the output schema"),
-            StopReason::VerifyFailed => ("verify_failed", "a command that checks its result failed"),
-        }
-    }
-}
-
-impl OutcomeStatus {
-    /// Returns the wire name of the status.
-    pub fn wire(self) -> &'static str {
-        match self {
-            OutcomeStatus::Completed => "completed",
-            OutcomeStatus::Partial => "partial",
-            OutcomeStatus::Failed => "failed",
-            OutcomeStatus::Cancelled => "cancelled",
+            StopReason::Answered => "The final response was empty",
+            StopReason::TurnsExhausted => "Max turns exceeded without producing a final response",
+            StopReason::ToolCallsExhausted => "it made as many tool calls as it may",
+            StopReason::BudgetExhausted => "its budget is used up",
+            StopReason::ContextExhausted => "the model's window is full",
+            StopReason::Truncated => "its answer was cut off by the output limit",
+            StopReason::DeadlinePassed => "its time is over",
+            StopReason::Stalled => "none of its calls came to anything",
+            StopReason::Cancelled => "it was told to end before it had answered",
+            StopReason::ModelFailed => "the model could not be asked",
+            StopReason::Refused => "the model refused to answer",
+            StopReason::DependencyFailed => "a task that it depends on did not complete",
+            StopReason::OutputInvalid => "its answer does not fit the output schema",
+            StopReason::VerifyFailed => "a command that checks its result failed",
         }
     }
 }
@@ -273,23 +249,7 @@ mod tests {
 
     #[test]
     fn a_task_that_failed_always_says_why() {
-        use StopReason::*;
-        for stop in [
-            Answered,
-            TurnsExhausted,
-            ToolCallsExhausted,
-            BudgetExhausted,
-            ContextExhausted,
-            Truncated,
-            DeadlinePassed,
-            Stalled,
-            Cancelled,
-            ModelFailed,
-            Refused,
-            DependencyFailed,
-            OutputInvalid,
-            VerifyFailed,
-        ] {
+        for stop in StopReason::ALL.iter().copied() {
             let outcome = Outcome { detail: None, ..Outcome::unstarted(stop, String::new()) };
             let told = outcome.failure().unwrap();
             assert!(told.split_whitespace().count() >= 4 && !told.contains("no details"), "{told}");

@@ -50,56 +50,41 @@ pub struct ModelFailure {
     pub lost: Usage,
 }
 
-/// Kinds of failures, by what the caller can do about them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// 429: too many requests now.
-    RateLimited,
-    /// 429 or 402 that means money or quota is gone. Waiting does not help.
-    QuotaExhausted,
-    /// 5xx, 529: the provider cannot serve now.
-    Overloaded,
-    /// DNS, TLS, refused, reset, cut in the middle.
-    Connection,
-    /// The server's certificate is not valid, or not trusted here.
-    Certificate,
-    /// No bytes, or no progress, for too long.
-    Stalled,
-    /// 401, 403.
-    Unauthorised,
-    /// 404 for the model, or a provider's own words for it.
-    UnknownModel,
-    /// The conversation does not fit the model's window.
-    ContextTooLong,
-    /// 400: sending the same again cannot help.
-    InvalidRequest,
-    /// The answer breaks the provider's own protocol (not JSON, over a cap, an error event of unknown type).
-    Protocol,
-    /// The run was cancelled or ran out of time while the call was under way.
-    Cancelled,
-    /// An attempt failed, and the budget does not allow another one.
-    BudgetSpent,
+wire_enum! {
+    /// Kinds of failures, by what the caller can do about them.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FailureKind {
+        /// 429: too many requests now.
+        RateLimited = "rate_limited",
+        /// 429 or 402 that means money or quota is gone. Waiting does not help.
+        QuotaExhausted = "quota",
+        /// 5xx, 529: the provider cannot serve now.
+        Overloaded = "overloaded",
+        /// DNS, TLS, refused, reset, cut in the middle.
+        Connection = "connection",
+        /// The server's certificate is not valid, or not trusted here.
+        Certificate = "certificate",
+        /// No bytes, or no progress, for too long.
+        Stalled = "stalled",
+        /// 401, 403.
+        Unauthorised = "unauthorised",
+        /// 404 for the model, or a provider's own words for it.
+        UnknownModel = "unknown_model",
+        /// The conversation does not fit the model's window.
+        ContextTooLong = "context_exhausted",
+        /// 400: sending the same again cannot help.
+        InvalidRequest = "invalid_request",
+        /// The answer breaks the provider's own protocol (not JSON, over a cap, an error event of unknown type).
+        Protocol = "protocol",
+        /// The run was cancelled or ran out of time while the call was under way.
+        Cancelled = "cancelled",
+        /// An attempt failed, and the budget does not allow another one.
+        BudgetSpent = "budget",
+    }
 }
 
 impl FailureKind {
-    /// Every kind.
-    pub const ALL: &[FailureKind] = &[
-        FailureKind::RateLimited,
-        FailureKind::QuotaExhausted,
-        FailureKind::Overloaded,
-        FailureKind::Connection,
-        FailureKind::Certificate,
-        FailureKind::Stalled,
-        FailureKind::Unauthorised,
-        FailureKind::UnknownModel,
-        FailureKind::ContextTooLong,
-        FailureKind::InvalidRequest,
-        FailureKind::Protocol,
-        FailureKind::Cancelled,
-        FailureKind::BudgetSpent,
-    ];
-
     /// Asking the same model the same thing again may work.
     pub fn is_retryable(self) -> bool {
         match self {
@@ -116,25 +101,6 @@ impl FailureKind {
             | FailureKind::InvalidRequest
             | FailureKind::Cancelled
             | FailureKind::BudgetSpent => false,
-        }
-    }
-
-    /// Returns the wire name of the kind.
-    pub fn wire(self) -> &'static str {
-        match self {
-            FailureKind::RateLimited => "rate_limited",
-            FailureKind::QuotaExhausted => "quota",
-            FailureKind::Overloaded => "overloaded",
-            FailureKind::Connection => "connection",
-            FailureKind::Certificate => "certificate",
-            FailureKind::Stalled => "stalled",
-            FailureKind::Unauthorised => "unauthorised",
-            FailureKind::UnknownModel => "unknown_model",
-            FailureKind::ContextTooLong => "context_exhausted",
-            FailureKind::InvalidRequest => "invalid_request",
-            FailureKind::Protocol => "protocol",
-            FailureKind::Cancelled => "cancelled",
-            FailureKind::BudgetSpent => "budget",
         }
     }
 }

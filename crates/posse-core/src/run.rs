@@ -11,7 +11,7 @@ mod plan;
 mod replay;
 mod rules;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -28,7 +28,6 @@ use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{InDoubtCall, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use crate::text::counted;
-use crate::tokens::tokens_at_most;
 use crate::tool::{ToolEffect, canonical};
 use crate::usage::{ByModel, Usage};
 
@@ -46,6 +45,31 @@ const CONTINUE_ANSWER: &str = "Your answer was cut off by the output limit. Cont
 /// The agent loop as a pure state machine: it decides, the driver performs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
+    policy: RunPolicy,
+    history: context::MessageHistory,
+    phase: RunPhase,
+    /// Work of the whole task.
+    work: WorkCount,
+    /// Work before the current user message; limits count from there.
+    earlier: EarlierTurns,
+    spending: ModelSpending,
+    /// The parts of an answer that was cut off and continued.
+    answer: String,
+    /// The last text the model wrote beside its calls: what a stopped run has to show.
+    last_text: String,
+    attempt: RunAttempt,
+    /// Output limit of the next model call.
+    output_tokens: u32,
+    facts: OutcomeFacts,
+    judgement: judge::AnswerJudge,
+    /// The turn in which the run was cancelled, if calls of it are made again when the run is resumed.
+    kept: Option<Box<RunPhase>>,
+    events: Vec<Event>,
+}
+
+/// Rules, limits and rights that a run decides by.
+#[derive(Debug, Clone, PartialEq)]
+struct RunPolicy {
     rules: DecisionRules,
     limits: Limits,
     grant: Grant,
@@ -53,50 +77,39 @@ pub struct Run {
     workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
     tools: Arc<BTreeMap<String, ToolEffect>>,
-    messages: Vec<Message>,
-    generation: u64,
-    phase: RunPhase,
+}
+
+/// Work that limits count.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct WorkCount {
     turns: u32,
     tool_calls: u32,
     file_operations: u32,
-    /// Usage before the current user message; limits count from there.
-    before: EarlierTurns,
-    usage: Usage,
-    /// The part of `usage` that replies took, by model.
-    answered_by: ByModel,
-    /// Ids that are on the wire already.
-    ids: HashSet<String>,
-    /// The parts of an answer that was cut off and continued.
-    answer: String,
-    /// The last text the model wrote beside its calls: what a stopped run has to show.
-    last_text: String,
-    /// Set once the run may only report what it has.
-    wrapping_up: Option<WrapUp>,
-    counters: RunCounters,
-    output_tokens: u32,
-    /// Calls without an answer since the last one with an answer.
-    unanswered: u32,
-    /// Tokens the conversation takes, as far as we know.
-    context_tokens: u64,
-    /// Tokens it can take at most, for the budget.
-    context_tokens_max: u64,
-    cycles: cycle::CycleDetector,
-    changed: Vec<String>,
-    in_doubt: Vec<InDoubtCall>,
-    refused_tools: Vec<String>,
-    warnings: Vec<String>,
-    judgement: judge::AnswerJudge,
-    /// The turn in which the run was cancelled, if calls of it are made again when the run is resumed.
-    kept: Option<Box<RunPhase>>,
-    events: Vec<Event>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct EarlierTurns {
-    turns: u32,
-    tool_calls: u32,
-    file_operations: u32,
+    work: WorkCount,
     elapsed_ms: u64,
+}
+
+/// Usage of the run's model calls.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct ModelSpending {
+    usage: Usage,
+    /// The part of `usage` that replies took, by model.
+    answered_by: ByModel,
+    /// Calls without an answer since the last one with an answer.
+    unanswered: u32,
+}
+
+/// Facts that the outcome names beside the answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct OutcomeFacts {
+    changed_files: Vec<String>,
+    in_doubt: Vec<InDoubtCall>,
+    refused_tools: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// A run that is asked for its report, and why.
@@ -106,8 +119,12 @@ struct WrapUp {
     detail: Option<String>,
 }
 
+/// Second chances used since the last user message or resume, which begin with a fresh value.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct RunCounters {
+struct RunAttempt {
+    /// Set once the run may only report what it has.
+    wrapping_up: Option<WrapUp>,
+    cycles: cycle::CycleDetector,
     mistakes: u32,
     continuations: u32,
     pauses: u32,
@@ -173,73 +190,38 @@ impl ModelAsk {
 }
 
 impl Run {
-    /// `fixed_tokens` is what is sent beside the conversation: the system prompt and the tools' descriptions.
+    /// Begins the run of a task. `fixed_tokens` is what is sent beside the conversation: the system prompt and the tools'
+    /// descriptions.
     pub fn new(
-        task: &str,
-        limits: Limits,
-        grant: Grant,
-        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
-        fixed_tokens: u64,
-    ) -> Self {
-        Self::under(DecisionRules::LATEST, task, limits, grant, tools, fixed_tokens)
-    }
-
-    fn under(
-        rules: DecisionRules,
-        task: &str,
-        limits: Limits,
-        grant: Grant,
-        tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
-        fixed_tokens: u64,
-    ) -> Self {
-        let mut run = Self {
-            rules,
-            output_tokens: limits.output_tokens_per_call,
-            limits,
-            grant,
-            workspace: ".".to_owned(),
-            tools: tools.into(),
-            messages: vec![Message::user(task)],
-            generation: 0,
-            phase: RunPhase::Asking,
-            turns: 0,
-            tool_calls: 0,
-            file_operations: 0,
-            before: EarlierTurns::default(),
-            usage: Usage::default(),
-            answered_by: ByModel::default(),
-            ids: HashSet::new(),
-            answer: String::new(),
-            last_text: String::new(),
-            wrapping_up: None,
-            counters: RunCounters::default(),
-            unanswered: 0,
-            context_tokens: fixed_tokens.saturating_add(crate::text::estimate_tokens(task)),
-            context_tokens_max: fixed_tokens.saturating_add(tokens_at_most(task)),
-            cycles: cycle::CycleDetector::default(),
-            changed: Vec::new(),
-            in_doubt: Vec::new(),
-            refused_tools: Vec::new(),
-            warnings: Vec::new(),
-            judgement: judge::AnswerJudge::default(),
-            kept: None,
-            events: Vec::new(),
-        };
-        run.check_limits();
-        run
-    }
-
-    /// The run of a task that was written down.
-    pub fn of(
         start: &TaskStart,
         tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
         fixed_tokens: u64,
     ) -> Self {
         let (_, task) = start.opening();
-        let (limits, grant) = (start.agent.limits.clone(), start.grant.clone());
-        let mut run = Self::under(start.rules, &task, limits, grant, tools, fixed_tokens);
-        run.judgement = judge::AnswerJudge::of(start);
-        run.workspace.clone_from(&start.workspace);
+        let mut run = Self {
+            policy: RunPolicy {
+                rules: start.rules,
+                limits: start.agent.limits.clone(),
+                grant: start.grant.clone(),
+                workspace: start.workspace.clone(),
+                tools: tools.into(),
+            },
+            history: context::MessageHistory::new(task, fixed_tokens),
+            phase: RunPhase::Asking,
+            work: WorkCount::default(),
+            earlier: EarlierTurns::default(),
+            spending: ModelSpending::default(),
+            answer: String::new(),
+            last_text: String::new(),
+            attempt: RunAttempt::default(),
+            output_tokens: start.agent.limits.output_tokens_per_call,
+            facts: OutcomeFacts::default(),
+            judgement: judge::AnswerJudge::default(),
+            kept: None,
+            events: Vec::new(),
+        };
+        run.check_limits();
+        run.judgement = judge::AnswerJudge::for_task(start);
         for note in &start.notes {
             run.note(note.clone());
         }
@@ -248,7 +230,7 @@ impl Run {
 
     /// The turn of the model call that comes next, if one does.
     pub fn turn_to_ask(&self) -> Option<u32> {
-        matches!(self.phase, RunPhase::Asking).then_some(self.turns + 1)
+        matches!(self.phase, RunPhase::Asking).then_some(self.work.turns + 1)
     }
 
     /// Returns the next instruction for the driver.
@@ -256,8 +238,8 @@ impl Run {
         if let RunPhase::Finished(outcome) = &self.phase {
             return RunStep::Finish(outcome.clone());
         }
-        if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
-            let detail = format!("{} s", self.limits.wall_ms_max / 1000);
+        if elapsed_ms.saturating_sub(self.earlier.elapsed_ms) >= self.policy.limits.wall_ms_max {
+            let detail = format!("{} s", self.policy.limits.wall_ms_max / 1000);
             return RunStep::Finish(Arc::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
         }
         match &self.phase {
@@ -271,24 +253,24 @@ impl Run {
             RunPhase::Checking(value) => RunStep::Check((**value).clone()),
             RunPhase::Verifying(command) => RunStep::Verify(command.clone()),
             RunPhase::Asking | RunPhase::Finished(_) => RunStep::CallModel(ModelAsk {
-                turn: self.turns + 1,
-                with_tools: self.wrapping_up.is_none() && self.turns_left() > 1,
-                output_tokens_max: match self.wrapping_up {
+                turn: self.work.turns + 1,
+                with_tools: self.attempt.wrapping_up.is_none() && self.turns_left() > 1,
+                output_tokens_max: match self.attempt.wrapping_up {
                     // A value that is cut off is no value.
-                    Some(_) if !self.judgement.wants_json() => self.limits.wrap_up_tokens,
+                    Some(_) if !self.judgement.wants_json() => self.policy.limits.wrap_up_tokens,
                     Some(_) | None => self.output_tokens,
                 },
-                estimate: self.context_tokens_max,
+                estimate: self.history.tokens_max,
             }),
         }
     }
 
     /// Feeds a model's reply.
     pub fn on_reply(&mut self, mut reply: Reply) {
-        self.usage.add(&reply.usage);
-        self.usage.add(&reply.lost);
-        self.answered_by.add(&reply.model, &reply.usage);
-        self.unanswered = 0;
+        self.spending.usage.add(&reply.usage);
+        self.spending.usage.add(&reply.lost);
+        self.spending.answered_by.add(&reply.model, &reply.usage);
+        self.spending.unanswered = 0;
         for note in reply.notes.drain(..) {
             self.note(note);
         }
@@ -297,11 +279,11 @@ impl Run {
             reply.blocks.retain(|block| block.as_call().is_none());
         }
         let has_calls = reply.blocks.iter().any(|block| block.as_call().is_some());
-        if reply.stop != ReplyStop::Paused || has_calls || self.rules.counts_pauses() {
-            self.turns += 1;
+        if reply.stop != ReplyStop::Paused || has_calls || self.policy.rules.counts_pauses() {
+            self.work.turns += 1;
         }
-        self.context_tokens = reply.usage.total();
-        self.context_tokens_max = self.context_tokens;
+        self.history.tokens = reply.usage.total();
+        self.history.tokens_max = self.history.tokens;
         self.name_calls(&mut reply);
         let called = || reply.blocks.iter().filter_map(Block::as_call);
         let mut calls = Vec::with_capacity(called().count());
@@ -310,16 +292,16 @@ impl Run {
         if !text.trim().is_empty() {
             self.last_text = format!("{}{text}", self.answer);
         }
-        if self.wrapping_up.is_some() || self.turns_left() == 0 {
+        if self.attempt.wrapping_up.is_some() || self.turns_left() == 0 {
             // Calls that were forbidden do not enter the history: nobody will answer them.
             reply.blocks.retain(|block| block.as_call().is_none());
         }
-        if self.wrapping_up.is_some() {
-            self.say(reply.blocks);
+        if self.attempt.wrapping_up.is_some() {
+            self.history.push_assistant(reply.blocks);
             return self.report(!text.trim().is_empty());
         }
         if self.turns_left() == 0 && !calls.is_empty() {
-            self.say(reply.blocks);
+            self.history.push_assistant(reply.blocks);
             return self.finish(StopReason::TurnsExhausted, None);
         }
         if calls.is_empty() {
@@ -329,7 +311,7 @@ impl Run {
         if reply.stop == ReplyStop::MaxTokens {
             self.raise_output_limit();
         }
-        self.messages.push(Message::Assistant { blocks: reply.blocks });
+        self.history.messages.push(Message::Assistant { blocks: reply.blocks });
         let calls = self.plan(calls, &reply.stop);
         let answers = vec![None; calls.len()];
         self.phase = RunPhase::Calling { calls, answers };
@@ -337,8 +319,8 @@ impl Run {
 
     /// Feeds a failed model call.
     pub fn on_failure(&mut self, failure: &ModelFailure) {
-        self.usage.add(&failure.lost);
-        self.unanswered += 1;
+        self.spending.usage.add(&failure.lost);
+        self.spending.unanswered += 1;
         match failure.kind {
             FailureKind::ContextTooLong => return self.compact(),
             // Whoever cut the call off says next why the run ends.
@@ -346,7 +328,8 @@ impl Run {
             FailureKind::BudgetSpent => return self.on_budget_spent(&failure.message, 0),
             _ => {}
         }
-        let reason = self.wrapping_up.as_ref().map_or(StopReason::ModelFailed, |wrap_up| wrap_up.reason);
+        let reason =
+            self.attempt.wrapping_up.as_ref().map_or(StopReason::ModelFailed, |wrap_up| wrap_up.reason);
         self.finish(reason, Some(failure.to_string()));
     }
 
@@ -360,11 +343,11 @@ impl Run {
             if result.in_doubt {
                 let PlannedCall { call, .. } = &calls[at];
                 let (tool, about) = (call.name.clone(), summary(call));
-                self.in_doubt.push(InDoubtCall { key: call.key, tool, about });
+                self.facts.in_doubt.push(InDoubtCall { key: call.key, tool, about });
             }
             for FileChange { path, .. } in &result.changed {
-                if !self.changed.contains(path) {
-                    self.changed.push(path.clone());
+                if !self.facts.changed_files.contains(path) {
+                    self.facts.changed_files.push(path.clone());
                 }
             }
             answers[at] = Some(result);
@@ -379,7 +362,7 @@ impl Run {
         let calls: Vec<Arc<ToolCall>> =
             std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = RunPhase::Asking;
-        self.take_stock(&calls, results);
+        self.conclude_batch(&calls, results);
     }
 
     /// Feeds the decision on a call. Decisions without a person are noted for the recipient of the answer.
@@ -428,7 +411,7 @@ impl Run {
         if input_excess > 0 && self.make_room(input_excess) {
             return;
         }
-        match &self.wrapping_up {
+        match &self.attempt.wrapping_up {
             None => {
                 let why = format!("The budget does not allow another step ({shortfall}).");
                 self.wrap_up(StopReason::BudgetExhausted, why, Some(shortfall.to_owned()));
@@ -447,15 +430,12 @@ impl Run {
     pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
         self.close_open_calls();
         self.kept = None;
-        let (tool_calls, file_operations) = (self.tool_calls, self.file_operations);
-        self.before = EarlierTurns { turns: self.turns, tool_calls, file_operations, elapsed_ms };
-        self.wrapping_up = None;
-        self.counters = RunCounters::default();
-        self.cycles = cycle::CycleDetector::default();
+        self.earlier = EarlierTurns { work: self.work, elapsed_ms };
+        self.attempt = RunAttempt::default();
         self.answer.clear();
         self.last_text.clear();
-        self.judgement.forget();
-        self.tell(text.to_owned());
+        self.judgement.reset();
+        self.history.push_user(text.to_owned());
         self.phase = RunPhase::Asking;
         self.guard_context();
         self.check_limits();
@@ -463,18 +443,18 @@ impl Run {
 
     /// Something more from whoever delegated, before the next model call. It changes no limit.
     pub fn on_steer(&mut self, text: &str) {
-        self.tell(text.to_owned());
+        self.history.push_user(text.to_owned());
     }
 
     /// A model call was cut off by the end of its process; the provider may have worked and charged.
     pub fn on_lost(&mut self, lost: &Usage) {
-        self.usage.add(lost);
+        self.spending.usage.add(lost);
     }
 
     /// Takes a run up again that another process left, or that ended early. An answered run stays answered.
     pub fn on_resume(&mut self, turns_max: Option<u32>, wall_ms_max: Option<u64>) {
-        self.limits.turns_max = turns_max.unwrap_or(0).max(self.limits.turns_max);
-        self.limits.wall_ms_max = wall_ms_max.unwrap_or(0).max(self.limits.wall_ms_max);
+        self.policy.limits.turns_max = turns_max.unwrap_or(0).max(self.policy.limits.turns_max);
+        self.policy.limits.wall_ms_max = wall_ms_max.unwrap_or(0).max(self.policy.limits.wall_ms_max);
         let RunPhase::Finished(outcome) = &self.phase else { return };
         let onward = match outcome.stop {
             StopReason::Answered => return,
@@ -487,26 +467,24 @@ impl Run {
                 unsaid.unwrap_or_else(|| "You may go on with the task from where you stopped.".to_owned())
             }
         };
-        self.judgement.forget();
+        self.judgement.reset();
         self.phase = RunPhase::Asking;
-        self.wrapping_up = None;
-        self.counters = RunCounters::default();
-        self.cycles = cycle::CycleDetector::default();
+        self.attempt = RunAttempt::default();
         if let Some(calling) = self.kept.take() {
             // Its calls were closed when the run ended, and no provider has seen that.
-            self.messages.pop();
+            self.history.messages.pop();
             self.phase = *calling;
             return;
         }
-        if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
-            self.tell(onward);
+        if matches!(self.history.messages.last(), Some(Message::Assistant { .. })) {
+            self.history.push_user(onward);
         }
         self.check_limits();
     }
 
     /// The operator does not allow these tools any more: calls that were not made yet are refused, and the model is told.
     pub fn on_withdrawn(&mut self, tools: &[String], left: Option<&Grant>) {
-        self.grant = remaining(&self.grant, tools, left);
+        self.policy.grant = remaining(&self.policy.grant, tools, left);
         let names = tools.iter().map(|name| format!("`{name}`"));
         let names: Vec<String> = names.chain(left.map(|_| "some calls".to_owned())).collect();
         let names = names.join(", ");
@@ -514,7 +492,7 @@ impl Run {
         match &mut self.phase {
             RunPhase::Calling { calls, .. } => {
                 for planned in calls {
-                    planned.refuse_unless_granted(&self.grant, &self.workspace);
+                    planned.refuse_unless_granted(&self.policy.grant, &self.policy.workspace);
                 }
             }
             // Whoever judges the answer may yet ask for another one.
@@ -523,7 +501,7 @@ impl Run {
                     None => format!("You are not allowed to use these tools any more: {names}."),
                     Some(_) => format!("You have fewer rights than before. Not allowed any more: {names}."),
                 };
-                self.tell(text);
+                self.history.push_user(text);
             }
             RunPhase::Finished(_) => {}
         }
@@ -531,57 +509,57 @@ impl Run {
 
     /// Returns the conversation.
     pub fn messages(&self) -> &[Message] {
-        &self.messages
+        &self.history.messages
     }
 
     /// Changes when an old message was changed; until then `messages` only grows.
     pub fn generation(&self) -> u64 {
-        self.generation
+        self.history.generation
     }
 
     /// Wall time left for the message that is being worked on.
     pub fn time_left_ms(&self, elapsed_ms: u64) -> u64 {
-        self.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.before.elapsed_ms))
+        self.policy.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.earlier.elapsed_ms))
     }
 
     /// Returns the current grant.
     pub fn grant(&self) -> &Grant {
-        &self.grant
+        &self.policy.grant
     }
 
     /// Returns the limits.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        &self.policy.limits
     }
 
     /// Requests that were answered, over the whole task.
     pub fn turns(&self) -> u32 {
-        self.turns
+        self.work.turns
     }
 
     /// Requests that `turns_max` still allows for the message that is being worked on.
     pub fn turns_left(&self) -> u32 {
-        self.rules.requests_max(self.limits.turns_max).saturating_sub(self.turns_used())
+        self.policy.rules.requests_max(self.policy.limits.turns_max).saturating_sub(self.turns_used())
     }
 
     /// Returns the number of tool calls made.
     pub fn tool_calls(&self) -> u32 {
-        self.tool_calls
+        self.work.tool_calls
     }
 
     /// Returns the usage so far.
     pub fn usage(&self) -> &Usage {
-        &self.usage
+        &self.spending.usage
+    }
+
+    /// Calls without an answer since the last one with an answer.
+    pub fn unanswered(&self) -> u32 {
+        self.spending.unanswered
     }
 
     /// The part of `usage` that replies took, by the model that gave them.
-    /// Calls without an answer since the last one with an answer.
-    pub fn unanswered(&self) -> u32 {
-        self.unanswered
-    }
-
     pub fn answered_by(&self) -> &ByModel {
-        &self.answered_by
+        &self.spending.answered_by
     }
 
     /// Tells whether the run has ended.
@@ -597,25 +575,27 @@ impl Run {
     /// A reply without calls: an answer, or one of the many ways not to give one.
     fn on_text(&mut self, reply: Reply, text: String) {
         let is_empty = text.trim().is_empty();
-        let RunCounters { pauses, nudges, continuations, broken_promises, .. } = self.counters;
+        let RunAttempt { pauses, nudges, continuations, broken_promises, .. } = self.attempt;
         match reply.stop {
             // Each of these needs another request.
             ReplyStop::ContextFull | ReplyStop::Paused | ReplyStop::ToolUse if self.turns_left() == 0 => {
-                self.say(reply.blocks);
+                self.history.push_assistant(reply.blocks);
                 self.finish(StopReason::TurnsExhausted, None);
             }
             ReplyStop::ContextFull => self.compact(),
-            ReplyStop::Paused if pauses < self.limits.pauses_max && !reply.blocks.is_empty() => {
-                self.counters.pauses += 1;
-                self.say(reply.blocks);
+            ReplyStop::Paused if pauses < self.policy.limits.pauses_max && !reply.blocks.is_empty() => {
+                self.attempt.pauses += 1;
+                self.history.push_assistant(reply.blocks);
             }
             ReplyStop::MaxTokens
-                if !is_empty && continuations < self.limits.continuations_max && self.turns_left() > 0 =>
+                if !is_empty
+                    && continuations < self.policy.limits.continuations_max
+                    && self.turns_left() > 0 =>
             {
                 self.continue_answer(reply.blocks, &text);
             }
             ReplyStop::ToolUse if broken_promises == 0 => {
-                self.counters.broken_promises += 1;
+                self.attempt.broken_promises += 1;
                 self.note("the model announced a tool call and made none; asking again".to_owned());
                 self.check_limits();
             }
@@ -623,7 +603,7 @@ impl Run {
                 self.nudge(reply.blocks)
             }
             last => {
-                self.say(reply.blocks);
+                self.history.push_assistant(reply.blocks);
                 match verdict(last, is_empty, continuations) {
                     (StopReason::Answered, _) => self.judge(),
                     (reason, detail) => self.finish(reason, detail),
@@ -632,59 +612,42 @@ impl Run {
         }
     }
 
-    /// Adds a message to the model, and what it will take of the next request.
-    fn tell(&mut self, text: String) {
-        self.count(&text);
-        self.messages.push(Message::user(text));
-    }
-
-    /// Counts a text that goes into the next request.
-    fn count(&mut self, text: &str) {
-        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
-        self.context_tokens_max = self.context_tokens_max.saturating_add(tokens_at_most(text));
-    }
-
-    fn say(&mut self, blocks: Vec<Block>) {
-        if !blocks.is_empty() {
-            self.messages.push(Message::Assistant { blocks });
-        }
-    }
-
     fn continue_answer(&mut self, blocks: Vec<Block>, text: &str) {
-        self.counters.continuations += 1;
+        self.attempt.continuations += 1;
         self.answer.push_str(text);
         self.raise_output_limit();
-        self.messages.push(Message::Assistant { blocks });
-        self.tell(CONTINUE_ANSWER.to_owned());
+        self.history.messages.push(Message::Assistant { blocks });
+        self.history.push_user(CONTINUE_ANSWER.to_owned());
     }
 
     /// An empty answer gets one second chance: models sometimes stop right after a tool result.
     fn nudge(&mut self, blocks: Vec<Block>) {
-        self.counters.nudges += 1;
+        self.attempt.nudges += 1;
         self.raise_output_limit();
-        self.say(blocks);
-        self.tell("Your last message had no text. Give your answer to the task now.".to_owned());
+        self.history.push_assistant(blocks);
+        self.history.push_user("Your last message had no text. Give your answer to the task now.".to_owned());
     }
 
     /// Draws the consequences of a finished batch of calls.
-    fn take_stock(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
+    fn conclude_batch(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
         for result in &results {
-            self.count(&result.text);
+            self.history.count_tokens(&result.text);
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
-        self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
+        self.attempt.mistakes = if all_mistaken { self.attempt.mistakes + 1 } else { 0 };
         // Polls that hear "not yet" are bounded by turns and time; they are no circle.
         let polls = results.iter().all(|result| result.pending);
-        let verdict = if polls { cycle::CycleVerdict::Fine } else { self.cycles.observe(calls, &results) };
+        let verdict =
+            if polls { cycle::CycleVerdict::Fine } else { self.attempt.cycles.observe(calls, &results) };
         if let (cycle::CycleVerdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
             last.text = format!("{}\n\n[{note}]", last.text);
         }
-        self.messages.push(Message::Results { results });
+        self.history.messages.push(Message::Results { results });
         if let cycle::CycleVerdict::Stop(why) = verdict {
             return self.finish(StopReason::Stalled, Some(why));
         }
-        if self.counters.mistakes >= self.limits.mistakes_max {
-            let why = format!("{} turns in a row had only wrong tool calls", self.counters.mistakes);
+        if self.attempt.mistakes >= self.policy.limits.mistakes_max {
+            let why = format!("{} turns in a row had only wrong tool calls", self.attempt.mistakes);
             return self.finish(StopReason::Stalled, Some(why));
         }
         self.guard_context();
@@ -694,10 +657,10 @@ impl Run {
     /// Ends the run if no request is left, and makes the next one the wrap-up if it is the last or tool calls are used up.
     /// A task of one turn is simply asked without tools: it has nothing to report yet.
     fn check_limits(&mut self) {
-        if self.wrapping_up.is_some() || self.is_finished() {
+        if self.attempt.wrapping_up.is_some() || self.is_finished() {
             return;
         }
-        let Limits { turns_max, tool_calls_max, .. } = self.limits;
+        let Limits { turns_max, tool_calls_max, .. } = self.policy.limits;
         if self.turns_left() == 0 {
             self.finish(StopReason::TurnsExhausted, None);
         } else if self.turns_left() == 1 && self.turns_used() > 0 {
@@ -716,7 +679,7 @@ impl Run {
     }
 
     fn wrap_up(&mut self, reason: StopReason, why: String, detail: Option<String>) {
-        self.wrapping_up = Some(WrapUp { reason, detail });
+        self.attempt.wrapping_up = Some(WrapUp { reason, detail });
         self.events.push(Event::WrappingUp { reason });
         self.close_open_calls();
         let report = match self.judgement.wants_json() {
@@ -729,7 +692,7 @@ impl Run {
                  still open."
             ),
         };
-        self.tell(report);
+        self.history.push_user(report);
     }
 
     /// Answers what nobody will answer any more, so that the history stays valid.
@@ -743,32 +706,32 @@ impl Run {
             None => ToolResult::error(&planned.call, "not run: the task was stopped"),
         });
         let results = answered.collect();
-        self.messages.push(Message::Results { results });
+        self.history.messages.push(Message::Results { results });
     }
 
     fn turns_used(&self) -> u32 {
-        self.turns - self.before.turns
+        self.work.turns - self.earlier.work.turns
     }
 
     fn tool_calls_used(&self) -> u32 {
-        self.tool_calls - self.before.tool_calls
+        self.work.tool_calls - self.earlier.work.tool_calls
     }
 
     fn raise_output_limit(&mut self) {
         self.output_tokens = self
             .output_tokens
             .saturating_mul(2)
-            .min(self.limits.output_tokens_per_call_max)
+            .min(self.policy.limits.output_tokens_per_call_max)
             .max(self.output_tokens);
     }
 
     fn note(&mut self, note: String) {
-        if self.warnings.contains(&note) {
+        if self.facts.warnings.contains(&note) {
             return;
         }
         self.events.push(Event::Noted { note: note.clone() });
-        if self.warnings.len() < WARNINGS_MAX {
-            self.warnings.push(note);
+        if self.facts.warnings.len() < WARNINGS_MAX {
+            self.facts.warnings.push(note);
         }
     }
 
@@ -788,12 +751,12 @@ impl Run {
             evidence: self.judgement.evidence.clone(),
             turns: self.turns_used(),
             tool_calls: self.tool_calls_used(),
-            usage: self.usage,
-            answered_by: self.answered_by.clone(),
-            changed_files: self.changed.clone(),
-            in_doubt: self.in_doubt.clone(),
-            refused_tools: self.refused_tools.clone(),
-            warnings: self.warnings.iter().cloned().chain(self.unverified(stop)).collect(),
+            usage: self.spending.usage,
+            answered_by: self.spending.answered_by.clone(),
+            changed_files: self.facts.changed_files.clone(),
+            in_doubt: self.facts.in_doubt.clone(),
+            refused_tools: self.facts.refused_tools.clone(),
+            warnings: self.facts.warnings.iter().cloned().chain(self.unverified(stop)).collect(),
         }
     }
 }

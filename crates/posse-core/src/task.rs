@@ -40,15 +40,11 @@ pub struct TaskRequest {
     pub system: Option<String>,
     /// Context the caller passes on; counted apart from the task.
     pub context: Option<String>,
-    /// Longest task text in tokens; `None`: as the session does.
-    pub task_tokens_max: Option<u64>,
     pub terms: SpawnTerms,
     /// Limits the caller asks for. Where the agent's limits are lower, the caller is told.
     pub bounds: TaskBounds,
-    /// Bounds of the door that the request came through. Nobody asked for them, so nobody is told where others are lower.
-    pub door: TaskBounds,
-    /// Turns when its agent does not say; `None`: as the session does.
-    pub turns_usual: Option<u32>,
+    /// Bounds of the tool that the request came through. Nobody asked for them, so nobody is told where others are lower.
+    pub door: DoorBounds,
     /// Restrictions beyond those of the agent.
     pub rights: Rights,
     /// If somebody else holds its write paths.
@@ -64,6 +60,16 @@ pub struct TaskRequest {
     pub pushed: bool,
     /// The same for every attempt at one spawn: the second one gets the task of the first.
     pub key: Option<String>,
+}
+
+/// Bounds that a delegation tool sets for every task that comes through it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DoorBounds {
+    pub bounds: TaskBounds,
+    /// Longest task text in tokens; `None`: as the session does.
+    pub task_tokens_max: Option<u64>,
+    /// Turns when its agent does not say; `None`: as the session does.
+    pub turns_usual: Option<u32>,
 }
 
 /// Bounds of one task, within those of its agent.
@@ -88,7 +94,7 @@ pub struct LoweredBound {
 }
 
 impl LoweredBound {
-    pub fn of(name: &'static str, asked: Option<u64>, given: Option<u64>) -> Option<Self> {
+    pub fn if_lower(name: &'static str, asked: Option<u64>, given: Option<u64>) -> Option<Self> {
         let (asked, given) = (asked?, given?);
         (asked > given).then_some(Self { name, asked, given })
     }
@@ -99,12 +105,12 @@ impl TaskBounds {
     pub fn lowered(&self, limits: &Limits, caps: &BudgetCaps) -> Vec<LoweredBound> {
         let (turns, calls) = (self.turns.map(u64::from), self.tool_calls.map(u64::from));
         let all = [
-            LoweredBound::of("max_turns", turns, Some(limits.turns_max.into())),
-            LoweredBound::of("max_tool_calls", calls, Some(limits.tool_calls_max.into())),
-            LoweredBound::of("timeout_ms", self.wall_ms, Some(limits.wall_ms_max)),
-            LoweredBound::of("max_input_tokens", self.caps.input_tokens, caps.input_tokens),
-            LoweredBound::of("max_output_tokens", self.caps.output_tokens, caps.output_tokens),
-            LoweredBound::of("max_cost_usd", self.caps.cost_micros, caps.cost_micros),
+            LoweredBound::if_lower("max_turns", turns, Some(limits.turns_max.into())),
+            LoweredBound::if_lower("max_tool_calls", calls, Some(limits.tool_calls_max.into())),
+            LoweredBound::if_lower("timeout_ms", self.wall_ms, Some(limits.wall_ms_max)),
+            LoweredBound::if_lower("max_input_tokens", self.caps.input_tokens, caps.input_tokens),
+            LoweredBound::if_lower("max_output_tokens", self.caps.output_tokens, caps.output_tokens),
+            LoweredBound::if_lower("max_cost_usd", self.caps.cost_micros, caps.cost_micros),
         ];
         all.into_iter().flatten().collect()
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Tokens and price of model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,15 +135,7 @@ impl Usage {
 
     /// Prints the usage as JSON.
     pub fn to_json(&self) -> Value {
-        json!({
-            "input_tokens": self.input,
-            "output_tokens": self.output,
-            "cache_read_tokens": self.cache_read,
-            "cache_write_tokens": self.cache_write,
-            "reasoning_tokens": self.reasoning,
-            "estimated": self.estimated,
-            "cost_usd": self.cost_micros.map(dollars),
-        })
+        crate::event::usage_json(self)
     }
 
     /// Returns input and output tokens together.

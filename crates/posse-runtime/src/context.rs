@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::ports::{ChangeRequest, ContextStore};
 
 /// Poll interval while waiting for a key. A poll reads no values.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The participant and session of a request.
 #[derive(Debug, Clone, Copy)]
@@ -160,7 +160,7 @@ async fn wait_for(
         if !news.is_empty() || Instant::now() >= end {
             return Ok(news);
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         heads = look().await?;
     }
 }

@@ -181,11 +181,11 @@ impl Delegation {
         self.catch_up(&request.task_id).await?;
         let task = self.family.tracked(&request.task_id)?;
         let (wait, warnings) = bounded("wait_ms", request.wait, call);
-        let progress = task.settled(wait, call.cancel).await;
+        let progress = task.wait_settled(wait, call.cancel).await;
         if progress.done.is_some() {
             task.set_told();
         }
-        Ok(TaskReport { warnings, ..TaskReport::of(&task, progress) })
+        Ok(TaskReport { warnings, ..TaskReport::from_task(&task, progress) })
     }
 
     /// Gives a result to one call. The same call made again gets the same answer: the first one may have been lost.
@@ -194,7 +194,7 @@ impl Delegation {
         let (wait, warnings) = bounded("wait_ms", request.wait, call);
         let report = |task: &LiveTask| TaskReport {
             warnings: warnings.clone(),
-            ..TaskReport::of(task, task.progress())
+            ..TaskReport::from_task(task, task.progress())
         };
         if let Some(task) = family.task(id).ok().filter(|task| task.is_collected_by(call.key)) {
             return Ok(report(&task));
@@ -204,7 +204,7 @@ impl Delegation {
             return Ok(report(&*family.task(id)?));
         }
         let task = family.tracked(id)?;
-        let progress = task.settled(wait, call.cancel).await;
+        let progress = task.wait_settled(wait, call.cancel).await;
         if progress.done.is_some() && family.parent.outside {
             let now = self.session.stores.store.deliver(&task.id, by.clone()).await?;
             if now == by {
@@ -264,7 +264,7 @@ impl Delegation {
         let task = self.family.task(task_id)?;
         let progress = task.done().await;
         self.mark_reported(&task).await?;
-        Ok(TaskReport::of(&task, progress))
+        Ok(TaskReport::from_task(&task, progress))
     }
 
     /// Runs a task to its end, or until the call is cancelled. The result is delivered here and nowhere else. Without an
@@ -321,7 +321,7 @@ impl Delegation {
         let answer = QuestionAnswer { task: task.id.clone(), key: key.to_owned(), text: text.clone() };
         let answered = self.session.stores.store.answer_question(answer).await?;
         if let Some(answered) = &answered {
-            task.hear_answer(answered.question.id, text);
+            task.deliver_answer(answered.question.id, text);
         }
         Ok(AnswerReceipt { task_id: task_id.to_owned(), answered: answered.is_some() })
     }
@@ -391,7 +391,7 @@ impl Delegation {
         if family.task(&own).is_ok() {
             session.refresh(family, &row).await;
         } else if !row.state.is_running() && row.parent.as_ref() == Some(&family.parent.id) {
-            session.bring_back(family, vec![row], |_| false, &BegunTasks::default(), false).await?;
+            session.restore_children(family, vec![row], |_| false, &BegunTasks::default(), false).await?;
         }
         Ok(delivery)
     }

@@ -119,7 +119,7 @@ pub async fn start(
     start: TaskStart,
 ) -> Result<Arc<Outcome>> {
     let start = Arc::new(start);
-    let mut beginning = PreparedRun::of(ports, &start);
+    let mut beginning = PreparedRun::for_task(ports, &start);
     let records = beginning.written(ports, &start);
     let (events, next) = (first_events(&id, &records), records.len() as u64);
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
@@ -155,11 +155,11 @@ pub struct PreparedRun {
 
 impl PreparedRun {
     /// Prepares a run without an announced first request.
-    pub fn of(ports: &DriverPorts, start: &TaskStart) -> Self {
+    pub fn for_task(ports: &DriverPorts, start: &TaskStart) -> Self {
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
         let fixed = fixed_tokens(&system, &offered);
-        let run = Box::new(Run::of(start, ports.tools.effects(), fixed));
+        let run = Box::new(Run::new(start, ports.tools.effects(), fixed));
         Self { system, offered, run, held: None, is_told: false }
     }
 
@@ -216,12 +216,12 @@ pub async fn run_created(
         journal.observe(Event::started(&start));
     }
     leases::wait(ports, &id, &journal, &start).await?;
-    let mut life = RunDriver::new(ports, id, start, (system, offered), journal, 0);
+    let mut driver = RunDriver::new(ports, id, start, (system, offered), journal, 0);
     if held.is_some() {
-        life.scene.journal.set_announced();
+        driver.context.journal.set_announced();
     }
-    life.held = held;
-    drive(ports, life, run).await
+    driver.held = held;
+    drive(ports, driver, run).await
 }
 
 /// The most tokens that go with every request beside the conversation.
@@ -238,27 +238,27 @@ pub(crate) use resume::resume_claimed;
 pub use resume::{ResumeMode, end_cancelled, resume};
 
 /// The run is boxed: what is kept over an await is moved from future to future until then.
-async fn drive(ports: &DriverPorts, mut life: RunDriver<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
+async fn drive(ports: &DriverPorts, mut driver: RunDriver<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
     loop {
-        life.emit(&mut run);
-        life.listen(&mut run);
+        driver.emit(&mut run);
+        driver.listen(&mut run);
         if ports.stop.is_requested() {
-            life.cancel(&mut run);
+            driver.cancel(&mut run);
         }
-        match run.next_step(life.elapsed_ms()) {
-            RunStep::CallModel(ask) => life.ask(&mut run, ask).await?,
+        match run.next_step(driver.elapsed_ms()) {
+            RunStep::CallModel(ask) => driver.ask(&mut run, ask).await?,
             // Boxed, because it is large and a task waits for its model most of the time.
-            RunStep::CallTools(calls) => Box::pin(life.call_tools(&mut run, calls)).await?,
-            RunStep::Check(value) => life.check(&mut run, &value),
-            RunStep::Verify(command) => Box::pin(life.verify(&mut run, command)).await?,
-            RunStep::Finish(outcome) => return life.finish(&mut run, outcome).await,
+            RunStep::CallTools(calls) => Box::pin(driver.call_tools(&mut run, calls)).await?,
+            RunStep::Check(value) => driver.check(&mut run, &value),
+            RunStep::Verify(command) => Box::pin(driver.verify(&mut run, command)).await?,
+            RunStep::Finish(outcome) => return driver.finish(&mut run, outcome).await,
         }
     }
 }
 
 /// State of a run while this process drives it.
 struct RunDriver<'a> {
-    scene: DriverContext<'a>,
+    context: DriverContext<'a>,
     memo: ModelMemo,
     /// For the request that was announced with the task.
     held: Option<BudgetHold>,
@@ -297,7 +297,7 @@ impl<'a> RunDriver<'a> {
     ) -> Self {
         let run = Arc::new(CallingRun::of(ports, &start, journal.clone()));
         let grant = Arc::new(start.grant.clone());
-        let scene = DriverContext {
+        let context = DriverContext {
             ports,
             id,
             start,
@@ -312,55 +312,59 @@ impl<'a> RunDriver<'a> {
             images: Arc::default(),
             commands_withdrawn: false,
         };
-        Self { scene, memo: ModelMemo::default(), held: None, stopped: Vec::new() }
+        Self { context, memo: ModelMemo::default(), held: None, stopped: Vec::new() }
     }
 
     fn elapsed_ms(&self) -> u64 {
-        self.scene.elapsed_ms()
+        self.context.elapsed_ms()
     }
 
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: ModelAsk) -> Result<()> {
-        let DriverPorts { budget, model, .. } = self.scene.ports;
+        let DriverPorts { budget, model, .. } = self.context.ports;
         let tariff = &*model.tariff.after(run.answered_by());
         let need = ask.need(run.limits());
-        let time_left = self.scene.time_left(run);
-        let held = self.held.take().filter(|_| self.scene.journal.is_announced());
-        let purse = match CallPayment::open(budget, tariff, &need, time_left, held) {
-            Ok(purse) => purse,
+        let time_left = self.context.time_left(run);
+        let held = self.held.take().filter(|_| self.context.journal.is_announced());
+        let payment = match CallPayment::open(budget, tariff, &need, time_left, held) {
+            Ok(payment) => payment,
             Err(missing) => {
                 let (shortfall, input_excess) = (missing.to_string(), missing.input_excess);
                 run.on_budget_spent(&shortfall, input_excess);
                 let elapsed_ms = self.elapsed_ms();
-                self.scene.journal.note(Record::BudgetSpent { shortfall, input_excess, elapsed_ms });
+                self.context.journal.note(Record::BudgetSpent { shortfall, input_excess, elapsed_ms });
                 return Ok(());
             }
         };
-        let announced = self.scene.journal.announce(ask.announced(run.limits(), self.elapsed_ms()));
-        if let Err(e) = self.scene.journal.commit().await {
-            purse.settle(None, &Usage::default());
+        let announced = self.context.journal.announce(ask.announced(run.limits(), self.elapsed_ms()));
+        if let Err(e) = self.context.journal.commit().await {
+            payment.settle(None, &Usage::default());
             return Err(e);
         }
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
-        self.scene.journal.tell(announced);
-        let answer = self.call_model(run, &ask, &purse).await;
-        self.scene.queued += purse.queued();
+        self.context.journal.tell(announced);
+        let answer = self.call_model(run, &ask, &payment).await;
+        self.context.queued += payment.queued();
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(mut reply) => {
                 reply.usage = tariff.priced(&reply.model, reply.usage);
-                reply.lost = purse.priced_lost(reply.lost);
-                purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
-                reply.notes.extend(purse.overrun(&reply.usage));
-                self.scene.payload(ObservedPayload::Reply { turn: ask.turn, reply: &reply });
-                self.scene.journal.note(Record::Replied { turn: ask.turn, reply: reply.clone(), elapsed_ms });
+                reply.lost = payment.priced_lost(reply.lost);
+                payment.settle(Some((&reply.model, &reply.usage)), &reply.lost);
+                reply.notes.extend(payment.overrun(&reply.usage));
+                self.context.payload(ObservedPayload::Reply { turn: ask.turn, reply: &reply });
+                self.context.journal.note(Record::Replied {
+                    turn: ask.turn,
+                    reply: reply.clone(),
+                    elapsed_ms,
+                });
                 run.on_reply(reply);
             }
             Err(mut failure) => {
-                failure.lost = purse.priced_lost(failure.lost);
-                purse.settle(None, &failure.lost);
+                failure.lost = payment.priced_lost(failure.lost);
+                payment.settle(None, &failure.lost);
                 run.on_failure(&failure);
-                self.scene.journal.note(Record::Unanswered { failure, elapsed_ms });
+                self.context.journal.note(Record::Unanswered { failure, elapsed_ms });
             }
         }
         Ok(())
@@ -370,39 +374,39 @@ impl<'a> RunDriver<'a> {
         &mut self,
         run: &Run,
         ask: &ModelAsk,
-        purse: &CallPayment<'_>,
+        payment: &CallPayment<'_>,
     ) -> Result<Reply, ModelFailure> {
-        let urgency = match self.scene.id.is_root() {
+        let urgency = match self.context.id.is_root() {
             true => Urgency::Interactive,
-            false => Urgency::Background(self.scene.start.terms.priority),
+            false => Urgency::Background(self.context.start.terms.priority),
         };
         let request = ModelRequest {
-            system: &self.scene.system,
+            system: &self.context.system,
             messages: run.messages(),
-            tools: &self.scene.offered,
+            tools: &self.context.offered,
             tool_use: if ask.with_tools { ToolUse::Auto } else { ToolUse::Forbidden },
-            output_tokens_max: purse.output_tokens(),
-            settings: &self.scene.start.agent.settings,
+            output_tokens_max: payment.output_tokens(),
+            settings: &self.context.start.agent.settings,
             answered_by: run.answered_by(),
             unanswered: run.unanswered(),
             generation: run.generation(),
             memo: &mut self.memo,
-            allowance: purse,
+            allowance: payment,
             urgency,
         };
         let deltas = TaskDeltas {
-            observers: &self.scene.ports.observers,
-            task: &self.scene.id,
-            journal: &self.scene.journal,
+            observers: &self.context.ports.observers,
+            task: &self.context.id,
+            journal: &self.context.journal,
         };
-        let call = PanicGuard(self.scene.ports.model.model.call(request, &deltas));
+        let call = PanicGuard(self.context.ports.model.model.call(request, &deltas));
         // The call is dropped before what follows from a stop is worked out, so whether it was asked at all is said first.
         let cancelled = async {
-            self.scene.ports.stop.now.cancelled().await;
-            purse.is_queued()
+            self.context.ports.stop.now.cancelled().await;
+            payment.is_queued()
         };
         let cut_off = |why: &str, queued: bool| {
-            let mut lost = purse.charged();
+            let mut lost = payment.charged();
             if !queued {
                 lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
             }
@@ -411,7 +415,7 @@ impl<'a> RunDriver<'a> {
         tokio::select! {
             biased;
             queued = cancelled => cut_off("the run was cancelled", queued),
-            () = purse.out_of_time() => cut_off("the run's time is over", false),
+            () = payment.out_of_time() => cut_off("the run's time is over", false),
             answer = call => answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
             }),
@@ -423,42 +427,42 @@ impl<'a> RunDriver<'a> {
         if run.turn_to_ask().is_none() {
             return;
         }
-        for message in self.scene.ports.inbox.take() {
+        for message in self.context.ports.inbox.take() {
             run.on_steer(&message.text);
-            self.scene.payload(ObservedPayload::Message(&message.text));
+            self.context.payload(ObservedPayload::Message(&message.text));
             let (text, key) = (message.text, message.key);
-            self.scene.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
+            self.context.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
     }
 
     fn cancel(&mut self, run: &mut Run) {
         if !run.is_finished() {
             run.on_cancel(&self.stopped);
-            let with_parent = !self.scene.id.is_root() && self.scene.ports.stop.is_from_above();
-            self.scene.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms(), with_parent });
+            let with_parent = !self.context.id.is_root() && self.context.ports.stop.is_from_above();
+            self.context.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms(), with_parent });
         }
     }
 
     /// The outcome is durable before anyone is told.
     async fn finish(self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
-        self.scene.keep_changes(&mut outcome).await;
-        let loose_ends = self.scene.ports.inbox.loose_ends();
+        self.context.keep_changes(&mut outcome).await;
+        let loose_ends = self.context.ports.inbox.loose_ends();
         if !loose_ends.is_empty() {
             Arc::make_mut(&mut outcome).warnings.extend(loose_ends);
         }
         run.on_finished(&outcome);
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() };
-        let finished = self.scene.journal.hold(finished);
-        self.scene.journal.commit().await?;
-        self.scene.leave_place(&outcome).await;
-        self.scene.journal.tell(finished);
+        let finished = self.context.journal.hold(finished);
+        self.context.journal.commit().await?;
+        self.context.leave_place(&outcome).await;
+        self.context.journal.tell(finished);
         Ok(outcome)
     }
 
     /// Journals and tells the facts that the run has decided on.
     fn emit(&self, run: &mut Run) {
         for event in run.take_events() {
-            self.scene.journal.observe(event);
+            self.context.journal.observe(event);
         }
     }
 }

@@ -21,7 +21,7 @@ struct LedgerState {
 
 impl ImageLedger {
     /// As it was when the task was last driven.
-    pub fn of(replayed: &ReplayedRun) -> Self {
+    pub fn from_run(replayed: &ReplayedRun) -> Self {
         let ReplayedRun { image_bytes, unfinished, .. } = replayed;
         Self(Mutex::new(LedgerState { bytes: *image_bytes, announced: unfinished.clone() }))
     }
@@ -81,14 +81,14 @@ mod tests {
     fn a_task_keeps_so_many_bytes_of_images_and_says_so_of_the_rest() {
         let ledger = ImageLedger::default();
         let redactor = SecretRedactor::default();
-        let full = ImageContent::of(&vec![b'x'; IMAGE_BYTES_MAX]);
+        let full = ImageContent::from_bytes(&vec![b'x'; IMAGE_BYTES_MAX]);
         let admitted = |turn, before| ledger.admit(image(turn, before), &redactor).unwrap().before;
         let most = u32::try_from(TASK_IMAGE_BYTES_MAX / IMAGE_BYTES_MAX as u64).unwrap();
         for turn in 0..most {
             assert_eq!(admitted(turn, full.clone()), full, "{turn}");
         }
         let withheld = ImageContent::Withheld(WithheldReason::TaskLimit);
-        assert_eq!(admitted(most, ImageContent::of(b"x")), withheld);
+        assert_eq!(admitted(most, ImageContent::from_bytes(b"x")), withheld);
         assert_eq!(admitted(most + 1, ImageContent::Absent), ImageContent::Absent);
     }
 
@@ -105,7 +105,7 @@ mod tests {
         let ledger = ImageLedger::default();
         let redactor = SecretRedactor::default();
         assert!(ledger.admit(image(1, ImageContent::Absent), &redactor).is_some());
-        assert!(ledger.admit(image(1, ImageContent::of(b"other")), &redactor).is_none());
+        assert!(ledger.admit(image(1, ImageContent::from_bytes(b"other")), &redactor).is_none());
         assert!(ledger.announced(CallKey { turn: 1, index: 0 }, "a").is_some());
         assert!(ledger.announced(CallKey { turn: 2, index: 0 }, "a").is_none());
     }

@@ -43,7 +43,7 @@ impl TaskInbox {
     }
 
     /// Hears of the end of delegated tasks from now on.
-    pub(crate) fn hear_of(&self, children: Weak<dyn ChildNews>) {
+    pub(crate) fn watch_children(&self, children: Weak<dyn ChildNews>) {
         self.lock().children = Some(children);
     }
 

@@ -139,7 +139,7 @@ impl TaskJournal {
         queue.next += 1;
         let entry = match self.0.observers.is_empty() {
             true => None,
-            false => EventEntry::of(&self.0.task, seq, now_ms(), &record),
+            false => EventEntry::from_record(&self.0.task, seq, now_ms(), &record),
         };
         queue.noted.push(record);
         entry
@@ -168,13 +168,14 @@ pub async fn read_events(
 ) -> Result<(Vec<EventEntry>, u64)> {
     let stored = store.records_from(task, since, limit).await?;
     let next = stored.last().map_or(since, |last| last.seq + 1);
-    let entry =
-        |StoredRecord { seq, at_ms, record }: &StoredRecord| EventEntry::of(task, *seq, *at_ms, record);
+    let entry = |StoredRecord { seq, at_ms, record }: &StoredRecord| {
+        EventEntry::from_record(task, *seq, *at_ms, record)
+    };
     Ok((stored.iter().filter_map(entry).collect(), next))
 }
 
 /// Returns the events of a task's first records, to be told once the task is in the store.
 pub(crate) fn first_events(task: &TaskId, records: &[Record]) -> Vec<EventEntry> {
     let now = now_ms();
-    (0..).zip(records).filter_map(|(seq, record)| EventEntry::of(task, seq, now, record)).collect()
+    (0..).zip(records).filter_map(|(seq, record)| EventEntry::from_record(task, seq, now, record)).collect()
 }

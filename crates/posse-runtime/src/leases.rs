@@ -23,7 +23,7 @@ use crate::ports::{LeaseRequest, Store, TaskRow};
 use crate::toolbox::Toolbox;
 
 /// Poll interval of a task that waits for its lease.
-pub(crate) const LOOK: Duration = Duration::from_millis(250);
+pub(crate) const LEASE_POLL: Duration = Duration::from_millis(250);
 
 /// Decides which lease holders count as dead.
 #[derive(Clone, Copy)]
@@ -148,16 +148,16 @@ pub(crate) async fn wait(
             }
             Err(e) => return Err(e),
         }
-        if !look_again(ports).await {
+        if !pause_before_retry(ports).await {
             return Ok(None);
         }
     }
 }
 
 /// `false` if the task is to stop instead.
-async fn look_again(ports: &DriverPorts) -> bool {
+async fn pause_before_retry(ports: &DriverPorts) -> bool {
     tokio::select! {
-        () = tokio::time::sleep(LOOK) => true,
+        () = tokio::time::sleep(LEASE_POLL) => true,
         () = ports.stop.soon.cancelled() => false,
         () = ports.stop.now.cancelled() => false,
     }
@@ -232,7 +232,7 @@ async fn token(
     match ports.store.lease(task, epoch, request).await {
         Ok(token) => {
             while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
-                if !look_again(ports).await {
+                if !pause_before_retry(ports).await {
                     return Ok(Err("refused: the task is to stop; nothing was run".to_owned()));
                 }
             }
@@ -252,7 +252,7 @@ async fn token(
 impl LeaseGuard {
     /// For a call that is about to be made. A lease that was lost is asked for again: what was changed meanwhile is noticed
     /// by whoever writes. The inner error is for the model; the outer one ends the run.
-    pub(crate) async fn raise(
+    pub(crate) async fn acquire(
         ports: &DriverPorts,
         task: &TaskId,
         journal: &TaskJournal,

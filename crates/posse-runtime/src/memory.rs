@@ -10,22 +10,24 @@ mod messages;
 #[cfg(feature = "store-log")]
 use std::collections::VecDeque;
 use std::collections::{BTreeMap, HashMap};
+#[cfg(feature = "store-log")]
+use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::ports::{
-    BoxFuture, ChangeRequest, JournalStore, LeaseRequest, LeaseStore, MessageReceipt, NewQuestion, NewTask,
-    QuestionAnswer, ResultDelivery, SteeringMessage, StoredRecord, TaskQuery, TaskQuestion, TaskRow,
+    BoxFuture, JournalStore, LeaseRequest, LeaseStore, NewTask, ResultDelivery, StoredRecord, TaskQuery,
+    TaskRow,
 };
-use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall};
-use posse_core::context::ChangeResult;
+use posse_core::approval::ParkedCall;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
 use posse_core::state::TaskState;
+use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result, text};
 use posse_messages::localized;
 
-use self::context::{SessionChange, SessionTable};
+use self::context::SessionTable;
 use self::messages::MessageTable;
 use crate::context::now_ms;
 
@@ -39,7 +41,7 @@ pub struct MemoryStore {
 struct MemoryState {
     /// The state is what this log says, so a shorter log is an earlier state.
     #[cfg(feature = "store-log")]
-    log: Vec<(u64, MemoryWrite)>,
+    log: Vec<LoggedWrite>,
     tasks: Vec<MemoryTask>,
     numbers: HashMap<TaskId, usize>,
     contexts: SessionTable,
@@ -65,41 +67,9 @@ struct MemoryTask {
     records: Vec<(u64, Record)>,
 }
 
-#[derive(Clone)]
-enum MemoryWrite {
-    Create(NewTask),
-    #[cfg(feature = "store-log")]
-    Append(TaskId, u64, Vec<Record>),
-    Claim(TaskId, Option<u64>, String),
-    Cancel(TaskId),
-    Deliver(TaskId, ResultDelivery),
-    Lease(TaskId, u64, LeaseRequest),
-    EndLease(TaskId, u64),
-    BeginCommand(TaskId, u64, WritePaths, u64),
-    EndCommand(TaskId, u64),
-    Beat(String, u64),
-    Context(ChangeRequest),
-    Session(String, SessionChange, u64),
-    Park(ApprovalRequest),
-    Answer(String, String, ApprovalAnswer),
-    Close(TaskId, String),
-    Send(SteeringMessage),
-    Ask(NewQuestion),
-    AnswerAsked(QuestionAnswer),
-    CloseAsked(TaskId, u32),
-}
-
-enum WriteAnswer {
-    Epoch(u64),
-    Token(u64),
-    Sign,
-    Context(ChangeResult),
-    Session,
-    Approval(Box<ParkedCall>),
-    Receipt(MessageReceipt),
-    Question(TaskQuestion),
-    Answered(Option<TaskQuestion>),
-}
+/// A write that was accepted, with its time. It is made again on an earlier state.
+#[cfg(feature = "store-log")]
+type LoggedWrite = (u64, Arc<dyn Fn(&mut MemoryState, u64) -> Result<()> + Send + Sync>);
 
 impl MemoryStore {
     /// Creates an empty store.
@@ -115,6 +85,26 @@ impl MemoryStore {
         let state = self.lock();
         let number = state.number(task)?;
         Ok(read(&state.tasks[number]))
+    }
+
+    /// Makes a change at the current time, whole or not at all.
+    fn write<T: Send + 'static>(
+        &self,
+        change: impl Fn(&mut MemoryState, u64) -> Result<T> + Send + Sync + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let answer = self.lock().write(change);
+        Box::pin(async { answer })
+    }
+
+    fn claim_task<'a>(
+        &'a self,
+        task: &'a TaskId,
+        from: Option<u64>,
+        owner: &str,
+    ) -> BoxFuture<'a, Result<u64>> {
+        let (claimed, owner) = (task.clone(), owner.to_owned());
+        let answer = self.lock().write(move |state, at_ms| state.claim(at_ms, &claimed, from, &owner));
+        self.answer(task, answer)
     }
 
     #[cfg(not(feature = "store-log"))]
@@ -156,7 +146,8 @@ impl MemoryStore {
     pub fn as_of(&self, writes: usize) -> MemoryStore {
         let mut earlier = MemoryState::default();
         for (at_ms, write) in self.lock().log.iter().take(writes) {
-            earlier.apply(*at_ms, write.clone()).expect("a write that was accepted once is accepted again");
+            write(&mut earlier, *at_ms).expect("a write that was accepted once is accepted again");
+            earlier.log.push((*at_ms, write.clone()));
         }
         MemoryStore { state: Mutex::new(earlier) }
     }
@@ -190,11 +181,15 @@ impl MemoryState {
         TaskRow { seen_ms: held.row.updated_ms.max(beat_ms), ..held.row.clone() }
     }
 
-    fn claim(&mut self, claim: MemoryWrite) -> Result<u64> {
-        match self.apply(now_ms(), claim)? {
-            WriteAnswer::Epoch(epoch) => Ok(epoch),
-            _ => unreachable!("a claim writes an epoch"),
-        }
+    fn write<T>(
+        &mut self,
+        change: impl Fn(&mut MemoryState, u64) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let at_ms = now_ms();
+        let answer = change(self, at_ms)?;
+        #[cfg(feature = "store-log")]
+        self.log.push((at_ms, Arc::new(move |state, at_ms| change(state, at_ms).map(drop))));
+        Ok(answer)
     }
 
     fn number(&self, task: &TaskId) -> Result<usize> {
@@ -204,105 +199,63 @@ impl MemoryState {
             .ok_or_else(|| Error::new(ErrorCode::TaskNotFound, localized!("store-no-task", task)))
     }
 
-    fn apply(&mut self, at_ms: u64, write: MemoryWrite) -> Result<WriteAnswer> {
-        let applied = match &write {
-            MemoryWrite::Create(task) => WriteAnswer::Epoch(self.create(at_ms, task)?),
-            #[cfg(feature = "store-log")]
-            MemoryWrite::Append(task, epoch, records) => {
-                WriteAnswer::Epoch(self.append(at_ms, task, *epoch, records)?)
-            }
-            MemoryWrite::Claim(task, from, owner) => {
-                let number = self.number(task)?;
-                let row = &mut self.tasks[number].row;
-                if let Some(from) = from.filter(|from| *from != row.epoch) {
-                    return Err(owner_lost(row, from));
-                }
-                row.epoch += 1;
-                row.owner.clone_from(owner);
-                row.updated_ms = at_ms;
-                WriteAnswer::Epoch(row.epoch)
-            }
-            MemoryWrite::Cancel(task) => {
-                let number = self.number(task)?;
-                let row = &mut self.tasks[number].row;
-                row.cancel_requested = row.state.is_running();
-                WriteAnswer::Sign
-            }
-            MemoryWrite::Deliver(task, delivery) => {
-                let number = self.number(task)?;
-                let row = &mut self.tasks[number].row;
-                row.delivery = row.delivery.raised_to(delivery);
-                WriteAnswer::Sign
-            }
-            MemoryWrite::Lease(task, epoch, request) => {
-                WriteAnswer::Token(self.lease(task, *epoch, request)?)
-            }
-            MemoryWrite::EndLease(task, token) => {
-                let number = self.number(task)?;
-                self.leases.retain(|of, (held, ..)| *of != number || held != token);
-                WriteAnswer::Sign
-            }
-            MemoryWrite::BeginCommand(task, epoch, places, now_ms) => {
-                let number = self.number(task)?;
-                if self.tasks[number].row.epoch != *epoch {
-                    return Err(owner_lost(&self.tasks[number].row, *epoch));
-                }
-                if !self.tasks[number].row.state.is_running() {
-                    return Err(has_ended(task));
-                }
-                let after = self.tokens;
-                self.tokens += 1;
-                self.commands.insert(self.tokens, (number, *epoch, *now_ms, places.clone(), after));
-                WriteAnswer::Token(self.tokens)
-            }
-            MemoryWrite::EndCommand(task, token) => {
-                let number = self.number(task)?;
-                self.commands.retain(|at, (of, ..)| *of != number || at != token);
-                WriteAnswer::Sign
-            }
-            MemoryWrite::Beat(owner, now_ms) => {
-                self.beats.insert(owner.clone(), *now_ms);
-                WriteAnswer::Sign
-            }
-            MemoryWrite::Context(request) => WriteAnswer::Context(self.contexts.change(request)?),
-            MemoryWrite::Session(session, change, now_ms) => {
-                self.contexts.change_session(session, change, *now_ms)?;
-                WriteAnswer::Session
-            }
-            MemoryWrite::Park(request) => WriteAnswer::Approval(Box::new(self.park(request)?)),
-            MemoryWrite::Answer(id, hash, answer) => {
-                WriteAnswer::Approval(Box::new(self.answer(id, hash, answer)?))
-            }
-            MemoryWrite::Close(task, why) => {
-                self.close(task, why);
-                WriteAnswer::Sign
-            }
-            MemoryWrite::Send(message) => WriteAnswer::Receipt(self.send(message)?),
-            MemoryWrite::Ask(question) => WriteAnswer::Question(self.ask(question)?),
-            MemoryWrite::AnswerAsked(answer) => WriteAnswer::Answered(self.answer_asked(answer)?),
-            MemoryWrite::CloseAsked(task, id) => WriteAnswer::Question(self.close_asked(task, *id)?),
-        };
-        #[cfg(feature = "store-log")]
-        self.log.push((at_ms, write));
-        Ok(applied)
+    fn task(&mut self, task: &TaskId) -> Result<&mut MemoryTask> {
+        let number = self.number(task)?;
+        Ok(&mut self.tasks[number])
     }
 
-    fn create(&mut self, at_ms: u64, task: &NewTask) -> Result<u64> {
+    /// Returns the number of a running task that this epoch may write to.
+    fn writable(&self, task: &TaskId, epoch: u64) -> Result<usize> {
+        let number = self.number(task)?;
+        let row = &self.tasks[number].row;
+        match row.state.is_running() {
+            _ if row.epoch != epoch => Err(owner_lost(row, epoch)),
+            true => Ok(number),
+            false => Err(has_ended(task)),
+        }
+    }
+
+    fn claim(&mut self, at_ms: u64, task: &TaskId, from: Option<u64>, owner: &str) -> Result<u64> {
+        let row = &mut self.task(task)?.row;
+        if let Some(from) = from.filter(|from| *from != row.epoch) {
+            return Err(owner_lost(row, from));
+        }
+        row.epoch += 1;
+        owner.clone_into(&mut row.owner);
+        row.updated_ms = at_ms;
+        Ok(row.epoch)
+    }
+
+    fn begin_command(
+        &mut self,
+        task: &TaskId,
+        epoch: u64,
+        places: &WritePaths,
+        since_ms: u64,
+    ) -> Result<u64> {
+        let number = self.writable(task, epoch)?;
+        let after = self.tokens;
+        self.tokens += 1;
+        self.commands.insert(self.tokens, (number, epoch, since_ms, places.clone(), after));
+        Ok(self.tokens)
+    }
+
+    fn create(&mut self, at_ms: u64, task: &NewTask) -> Result<()> {
         if self.numbers.contains_key(&task.id) {
             let text = localized!("store-task-exists", task = task.id);
             return Err(
                 Error::new(ErrorCode::InvalidRequest, text).hint(localized!("store-task-exists-hint"))
             );
         }
-        let title = task.records.iter().find_map(|record| match record {
-            Record::Started(start) => Some(text::prefix(&start.task, 200).to_owned()),
+        let start = task.records.iter().find_map(|record| match record {
+            Record::Started(start) => Some(start),
             _ => None,
         });
         let row = TaskRow {
             id: task.id.clone(),
             parent: task.parent.clone(),
             agent: task.agent.clone(),
-            title: title.unwrap_or_default(),
+            title: start.map(|start| text::prefix(&start.task, 200).to_owned()).unwrap_or_default(),
             state: TaskState::Running,
             owner: task.owner.clone(),
             epoch: 1,
@@ -310,11 +263,7 @@ impl MemoryState {
             updated_ms: at_ms,
             seen_ms: at_ms,
             cancel_requested: false,
-            input_tokens: 0,
-            output_tokens: 0,
-            turns: 0,
-            cost_micros: 0,
-            unpriced_tokens: 0,
+            total: SpendingTotal { tasks: 1, ..SpendingTotal::default() },
             delivery: ResultDelivery::default(),
         };
         self.numbers.insert(task.id.clone(), self.tasks.len());
@@ -324,15 +273,12 @@ impl MemoryState {
             self.tasks.pop();
             return Err(refused);
         }
-        let workspace = task.records.iter().find_map(|record| match record {
-            Record::Started(start) => Some(start.origin()),
-            _ => None,
-        });
-        self.contexts.ensure_session(task.id.session(), workspace.unwrap_or_default(), at_ms);
+        let workspace = start.map(|start| start.origin()).unwrap_or_default();
+        self.contexts.ensure_session(task.id.session(), workspace, at_ms);
         self.append(at_ms, &task.id, 1, &task.records)
     }
 
-    fn append(&mut self, at_ms: u64, task: &TaskId, epoch: u64, records: &[Record]) -> Result<u64> {
+    fn append(&mut self, at_ms: u64, task: &TaskId, epoch: u64, records: &[Record]) -> Result<()> {
         let number = self.number(task)?;
         let held = &mut self.tasks[number];
         if held.row.epoch != epoch {
@@ -342,7 +288,7 @@ impl MemoryState {
         for record in records {
             note_record(&mut held.row, record);
             if let Record::Steered { key, .. } = record {
-                self.messages.deliver(task, key, held.row.turns + 1);
+                self.messages.deliver(task, key, held.row.turns() + 1);
             }
         }
         held.records.extend(records.iter().map(|record| (at_ms, record.clone())));
@@ -351,17 +297,11 @@ impl MemoryState {
             self.commands.retain(|_, (of, ..)| *of != number);
             self.messages.miss(task);
         }
-        Ok(epoch)
+        Ok(())
     }
 
     fn lease(&mut self, task: &TaskId, epoch: u64, request: &LeaseRequest) -> Result<u64> {
-        let number = self.number(task)?;
-        if self.tasks[number].row.epoch != epoch {
-            return Err(owner_lost(&self.tasks[number].row, epoch));
-        }
-        if !self.tasks[number].row.state.is_running() {
-            return Err(has_ended(task));
-        }
+        let number = self.writable(task, epoch)?;
         let held = self.all_leases();
         if let Some(own) = held.iter().find(|lease| lease.task == *task && lease.places == request.places) {
             return Ok(own.token);
@@ -409,54 +349,48 @@ impl MemoryState {
 
 /// Counts a record into the row of its task.
 fn note_record(row: &mut TaskRow, record: &Record) {
-    let spent = record.spent();
-    row.turns += u32::from(matches!(record, Record::Replied { .. }));
+    row.total.add(&record.spending());
     if let Some(state) = record.state() {
         row.state = state;
         row.cancel_requested &= !matches!(record, Record::Finished { .. });
-    }
-    row.input_tokens = row.input_tokens.saturating_add(spent.input);
-    row.output_tokens = row.output_tokens.saturating_add(spent.output);
-    match spent.cost_micros {
-        Some(cost) => row.cost_micros = row.cost_micros.saturating_add(cost),
-        None => row.unpriced_tokens = row.unpriced_tokens.saturating_add(spent.total()),
     }
 }
 
 impl JournalStore for MemoryStore {
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::Create(task)).map(drop);
-        Box::pin(async { answer })
+        self.write(move |state, at_ms| state.create(at_ms, &task))
     }
 
     fn append(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
         let mut state = self.lock();
         #[cfg(feature = "store-log")]
-        if let Some(fault) = state.next_fault() {
-            return Box::pin(async { Err(fault) });
-        }
-        let at_ms = now_ms();
-        let answer = state.append(at_ms, task, epoch, records).map(drop);
-        #[cfg(feature = "store-log")]
-        if answer.is_ok() {
-            state.log.push((at_ms, MemoryWrite::Append(task.clone(), epoch, records.to_vec())));
-        }
+        let answer = match state.next_fault() {
+            Some(fault) => Err(fault),
+            None => {
+                let (task, records) = (task.clone(), records.to_vec());
+                state.write(move |state, at_ms| state.append(at_ms, &task, epoch, &records))
+            }
+        };
+        #[cfg(not(feature = "store-log"))]
+        let answer = state.append(now_ms(), task, epoch, records);
         Box::pin(async { answer })
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let answer = self.lock().claim(MemoryWrite::Claim(task.clone(), None, owner.to_owned()));
-        self.answer(task, answer)
+        self.claim_task(task, None, owner)
     }
 
     fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let answer = self.lock().claim(MemoryWrite::Claim(task.clone(), Some(epoch), owner.to_owned()));
-        self.answer(task, answer)
+        self.claim_task(task, Some(epoch), owner)
     }
 
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::Cancel(task.clone())).map(drop);
-        Box::pin(async { answer })
+        let task = task.clone();
+        self.write(move |state, _| {
+            let row = &mut state.task(&task)?.row;
+            row.cancel_requested = row.state.is_running();
+            Ok(())
+        })
     }
 
     fn deliver<'a>(
@@ -464,10 +398,12 @@ impl JournalStore for MemoryStore {
         task: &'a TaskId,
         delivery: ResultDelivery,
     ) -> BoxFuture<'a, Result<ResultDelivery>> {
-        let mut state = self.lock();
-        let applied = state.apply(now_ms(), MemoryWrite::Deliver(task.clone(), delivery));
-        let answer = applied.and_then(|_| Ok(state.tasks[state.number(task)?].row.delivery.clone()));
-        Box::pin(async { answer })
+        let task = task.clone();
+        self.write(move |state, _| {
+            let row = &mut state.task(&task)?.row;
+            row.delivery = row.delivery.raised_to(&delivery);
+            Ok(row.delivery.clone())
+        })
     }
 
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
@@ -526,18 +462,17 @@ impl LeaseStore for MemoryStore {
         epoch: u64,
         request: LeaseRequest,
     ) -> BoxFuture<'a, Result<u64>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::Lease(task.clone(), epoch, request));
-        Box::pin(async {
-            match answer? {
-                WriteAnswer::Token(token) => Ok(token),
-                _ => unreachable!("a lease has a token"),
-            }
-        })
+        let task = task.clone();
+        self.write(move |state, _| state.lease(&task, epoch, &request))
     }
 
     fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::EndLease(task.clone(), token)).map(drop);
-        Box::pin(async { answer })
+        let task = task.clone();
+        self.write(move |state, _| {
+            let number = state.number(&task)?;
+            state.leases.retain(|of, (held, ..)| *of != number || *held != token);
+            Ok(())
+        })
     }
 
     fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>> {
@@ -560,19 +495,17 @@ impl LeaseStore for MemoryStore {
         places: WritePaths,
         at_ms: u64,
     ) -> BoxFuture<'a, Result<u64>> {
-        let answer =
-            self.lock().apply(now_ms(), MemoryWrite::BeginCommand(task.clone(), epoch, places, at_ms));
-        Box::pin(async {
-            match answer? {
-                WriteAnswer::Token(token) => Ok(token),
-                _ => unreachable!("a command has a token"),
-            }
-        })
+        let task = task.clone();
+        self.write(move |state, _| state.begin_command(&task, epoch, &places, at_ms))
     }
 
     fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::EndCommand(task.clone(), token)).map(drop);
-        Box::pin(async { answer })
+        let task = task.clone();
+        self.write(move |state, _| {
+            let number = state.number(&task)?;
+            state.commands.retain(|at, (of, ..)| *of != number || *at != token);
+            Ok(())
+        })
     }
 
     fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>> {
@@ -580,7 +513,10 @@ impl LeaseStore for MemoryStore {
     }
 
     fn beat<'a>(&'a self, owner: &'a str, at_ms: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::Beat(owner.to_owned(), at_ms)).map(drop);
-        Box::pin(async { answer })
+        let owner = owner.to_owned();
+        self.write(move |state, _| {
+            state.beats.insert(owner.clone(), at_ms);
+            Ok(())
+        })
     }
 }

@@ -31,13 +31,13 @@ fn lowered_limits(definition: &Definition, given: &Limits) -> Vec<String> {
     let asked = &definition.limits;
     let seconds = given.wall_ms_max / 1_000;
     let lowered = [
-        LoweredBound::of("max_turns", asked.turns.map(u64::from), Some(given.turns_max.into())),
-        LoweredBound::of(
+        LoweredBound::if_lower("max_turns", asked.turns.map(u64::from), Some(given.turns_max.into())),
+        LoweredBound::if_lower(
             "max_tool_calls",
             asked.tool_calls.map(u64::from),
             Some(given.tool_calls_max.into()),
         ),
-        LoweredBound::of("timeout", asked.wall_s, Some(seconds)),
+        LoweredBound::if_lower("timeout", asked.wall_s, Some(seconds)),
     ];
     let told = |LoweredBound { name, asked, given }: LoweredBound| {
         format!("`{}` asks for {name} {asked} and gets {given}", definition.name)

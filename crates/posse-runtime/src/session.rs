@@ -28,7 +28,7 @@ use posse_core::definition::{Definition, Format, Isolation, TOOLS, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::{Autonomy, Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
-use posse_core::journal::{Record, TaskStart, start_of};
+use posse_core::journal::{ParentLink, Record, TaskStart, start_of};
 use posse_core::lease::OnConflict;
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
@@ -46,8 +46,7 @@ use crate::delegation::Delegation;
 use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
-use crate::leases::{HolderLiveness, LOOK, own_places, places_of};
-use crate::observe::Observers;
+use crate::leases::{HolderLiveness, LEASE_POLL, own_places, places_of};
 use crate::panics::PanicGuard;
 use crate::ports::{AgentEquipment, Approver, TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
@@ -179,10 +178,10 @@ impl Session {
         let start = TaskStart { delivery: delivery.map(Box::new), ..start };
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
-        let family = self.lead(&id, &start, &ports);
+        let family = self.register_parent(&id, &start, &ports);
         let driven = driver::start(&ports, id, None, self.stores.owner.clone(), start);
-        let outcome = self.attended(driven).await;
-        self.end_with(&outcome, &family).await;
+        let outcome = self.with_heartbeat(driven).await;
+        self.end_children_after(&outcome, &family).await;
         outcome
     }
 
@@ -215,10 +214,7 @@ impl Session {
         let grant = self.policy.grant.keep(&agent.rights);
         notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.place.tools, None));
         agent.system_prompt = list_tools(&agent.system_prompt, &self.place.tools.offered(&grant));
-        if let Some(guidance) = self.guidance(&grant) {
-            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
-        }
-        tell_of_marks(&mut agent, &grant);
+        self.add_guidance(&mut agent, &grant);
         let workspace = self.place.workspace.clone();
         let caps = self.policy.caps;
         let write_lease = own_places(&self.policy.grant, &agent.rights, &Rights::default(), &grant)?;
@@ -242,6 +238,16 @@ impl Session {
         (!guidance.is_empty()).then_some(guidance)
     }
 
+    /// Appends the delegation guidance, and the rule on provenance marks for agents whose tools bring in foreign content.
+    fn add_guidance(&self, agent: &mut Agent, grant: &Grant) {
+        if let Some(guidance) = self.guidance(grant) {
+            append_paragraph(&mut agent.system_prompt, &guidance);
+        }
+        if grant.tools().any(is_foreign) {
+            append_paragraph(&mut agent.system_prompt, RULE);
+        }
+    }
+
     /// Tells whether a task with this grant can read and write the session's shared context.
     fn shares_context(&self, grant: &Grant) -> bool {
         self.policy.facades.has(Facade::SharedContext)
@@ -258,15 +264,15 @@ impl Session {
             return self.resume_alone(parent, id, start, &records, onward).await;
         }
         let ports = self.root_ports(&start)?;
-        let family = self.lead(&id, &start, &ports);
+        let family = self.register_parent(&id, &start, &ports);
         self.adopt(&family, &records, &onward).await?;
         if matches!(onward, ResumeMode::Message(_)) {
             self.investigations.reset();
         }
-        self.heed_cancels().await;
+        self.apply_cancel_requests().await;
         let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
-        let outcome = self.attended(driven).await;
-        self.end_with(&outcome, &family).await;
+        let outcome = self.with_heartbeat(driven).await;
+        self.end_children_after(&outcome, &family).await;
         outcome
     }
 
@@ -291,11 +297,11 @@ impl Session {
                 task.done().await;
             }
         };
-        self.attended(all_done).await;
+        self.with_heartbeat(all_done).await;
     }
 
     fn detached(&self) -> Vec<Arc<LiveTask>> {
-        self.running().into_iter().filter(|task| task.start.detached).collect()
+        self.running().into_iter().filter(|task| task.start.link.detached).collect()
     }
 
     /// Lets go of what this process drives of `top` and of everything below it, so that another one can take it up at
@@ -366,47 +372,63 @@ impl Session {
         }
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
-        start.detached |= family.parent.outside;
-        let (task, EnteredTask { ports, admission, beginning }) = self.enter(family, Arc::new(start)).await?;
+        start.link.detached |= family.parent.outside;
+        let (task, EnteredTask { ports, admission, beginning }) =
+            self.register(family, Arc::new(start)).await?;
         family.note_stored(&task);
-        match admission {
-            Admission::Start => {
-                self.launch(family, &task, ports, DriveMode::Created(beginning.map(Box::new)))
-            }
-            Admission::Queued | Admission::Waiting => {}
-            Admission::Leasing => self.lease_later(family, &task),
-            Admission::Dependency => self.fail_dependant(family, &task, "one that ended before").await,
-        }
+        let mode = DriveMode::Created(beginning.map(Box::new));
+        self.follow_admission(family, &task, admission, ports, mode).await;
         Ok(task)
+    }
+
+    /// Does what the board decided about a task that is in the store.
+    async fn follow_admission(
+        &self,
+        family: &Arc<ChildTasks>,
+        task: &Arc<LiveTask>,
+        admission: Admission,
+        ports: DriverPorts,
+        mode: DriveMode,
+    ) {
+        let dependency = match &mode {
+            DriveMode::Created(_) => "one that ended before",
+            DriveMode::Again => "a task it depends on",
+        };
+        match admission {
+            Admission::Start => self.launch(family, task, ports, mode),
+            Admission::Queued | Admission::Waiting => {}
+            Admission::Leasing => self.lease_later(family, task),
+            Admission::Dependency => self.fail_dependant(family, task, dependency).await,
+        }
     }
 
     /// Gives a task its number, its place on the board and its row in the store, or nothing of it: a number that came to
     /// nothing is given to the next task.
-    async fn enter(
+    async fn register(
         &self,
         family: &Arc<ChildTasks>,
         start: Arc<TaskStart>,
     ) -> Result<(Arc<LiveTask>, EnteredTask)> {
         loop {
-            let number = self.numbers.take();
+            let number = self.numbers.allocate();
             let id = TaskId::child(&self.id, number);
-            let e = match self.enter_as(family, start.clone(), id.clone()).await {
+            let e = match self.register_as(family, start.clone(), id.clone()).await {
                 Ok(entered) => return Ok(entered),
                 Err(e) => e,
             };
             match self.stores.store.task(&id).await {
                 // Another process of this session was faster with the number; each time somebody had a task, so this ends.
-                Ok(row) if row.owner != self.stores.owner => self.count_from([&row].into_iter()),
+                Ok(row) if row.owner != self.stores.owner => self.reserve_numbers([&row].into_iter()),
                 Ok(_) => return Err(e),
                 Err(_) => {
-                    self.numbers.give_back(number);
+                    self.numbers.release(number);
                     return Err(e);
                 }
             }
         }
     }
 
-    async fn enter_as(
+    async fn register_as(
         &self,
         family: &Arc<ChildTasks>,
         mut start: Arc<TaskStart>,
@@ -416,10 +438,10 @@ impl Session {
         if let Some(place) = &place {
             Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
         }
-        let stop = if start.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
+        let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = Arc::new(LiveTask::new(id, start, stop, StartMode::Afresh));
-        task.works_in(place);
-        match self.bring_in(family, &task).await {
+        task.set_worktree(place);
+        match self.admit_and_store(family, &task).await {
             Ok(entered) => Ok((task, entered)),
             Err(e) => {
                 if let (Some(_), Some(worktrees)) = (task.place.get(), &self.place.worktrees) {
@@ -431,7 +453,7 @@ impl Session {
     }
 
     /// Numbers that are in the store are not given again.
-    fn count_from<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
+    fn reserve_numbers<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
         let numbers = rows.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.numbers.skip_to(numbers.max().unwrap_or(0));
     }
@@ -449,7 +471,7 @@ impl Session {
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
-    async fn bring_in(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
+    async fn admit_and_store(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
         let ports = self.child_ports(&family.parent, task)?;
         let admission = family.admit(task, now_ms())?;
         if let Err(e) = self.check_tree(family) {
@@ -459,12 +481,13 @@ impl Session {
         }
         let (parent, owner) = (Some(family.parent.id.clone()), self.stores.owner.clone());
         let id = task.id.clone();
-        let mut beginning = (admission == Admission::Start).then(|| PreparedRun::of(&ports, &task.start));
+        let mut beginning =
+            (admission == Admission::Start).then(|| PreparedRun::for_task(&ports, &task.start));
         let records = match &mut beginning {
             Some(beginning) => beginning.written(&ports, &task.start),
             None => driver::queued(&task.start),
         };
-        task.records.store(records.len() as u64, Ordering::Relaxed);
+        task.stored.set_records(records.len());
         let events = first_events(&id, &records);
         match driver::create(&*self.stores.store, &self.holders, id, parent, owner, &task.start, records)
             .await
@@ -498,14 +521,9 @@ impl Session {
         if definition.origin.format == Format::Acai && request.bounds.wall_ms.is_some() {
             Arc::make_mut(&mut definition).limits.wall_s = None;
         }
-        check_size(&request.task, request.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
-        if parent.grant.depth() == 0 {
-            let text = parent.grant.too_deep();
-            return Err(
-                Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint"))
-            );
-        }
-        let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
+        check_size(&request.task, request.door.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
+        check_depth(&parent.grant)?;
+        let turns_usual = request.door.turns_usual.unwrap_or(TURNS_USUAL);
         let FittedAgent { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
         let is_own = self.stores.agents.equipment(&agent.name).is_some();
         if let Some(system) = request.system {
@@ -524,21 +542,14 @@ impl Session {
         // What waits for others gets its places after them: they may be working there.
         terms.lease = !write_lease.is_empty()
             && (request.on_conflict == OnConflict::Wait || !terms.depends_on.is_empty());
-        let limits = request.door.narrow(&agent.limits);
-        let caps = definition.caps().least(&request.door.caps);
+        let limits = request.door.bounds.narrow(&agent.limits);
+        let caps = definition.caps().least(&request.door.bounds.caps);
         notes.extend(request.bounds.lowered(&limits, &caps).into_iter().map(shortfall::of_call));
         agent.limits = request.bounds.narrow(&limits);
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());
         }
-        let mut task = request.task;
-        if let Some(context) = request.context.filter(|context| !context.trim().is_empty()) {
-            if agent.system_prompt.contains(NO_CONTEXT) {
-                agent.system_prompt = agent.system_prompt.replacen(NO_CONTEXT, &context, 1);
-            } else {
-                task = format!("{task}\n\n## Context\n\n{context}");
-            }
-        }
+        let task = with_context(&mut agent, request.task, request.context);
         if !is_own {
             self.complete_prompt(&mut agent, &grant);
         }
@@ -549,9 +560,7 @@ impl Session {
             verify,
             notes,
             terms,
-            key: request.key,
-            detached: request.detached,
-            pushed: request.pushed,
+            link: ParentLink { key: request.key, detached: request.detached, pushed: request.pushed },
             write_lease,
             ..TaskStart::new(agent, task, grant)
         })
@@ -559,16 +568,12 @@ impl Session {
 
     /// Adds to a subagent's prompt how it delegates, what marks mean and how it reports.
     fn complete_prompt(&self, agent: &mut Agent, grant: &Grant) {
-        if let Some(guidance) = self.guidance(grant) {
-            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
-        }
-        tell_of_marks(agent, grant);
+        self.add_guidance(agent, grant);
         let suffix = match self.shares_context(grant) {
             true => SUBAGENT_SUFFIX,
             false => SUBAGENT_SUFFIX_ALONE,
         };
-        agent.system_prompt.push_str("\n\n");
-        agent.system_prompt.push_str(suffix.trim_end());
+        append_paragraph(&mut agent.system_prompt, suffix.trim_end());
     }
 
     /// The agent that this parent would get for a definition, and what it could do.
@@ -608,17 +613,17 @@ impl Session {
     fn launch(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, ports: DriverPorts, course: DriveMode) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
-        task.runs();
+        task.set_running();
         // Boxed, because a spawned future is moved several times and these are large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
-            let (epoch, above) = (task.epoch.load(Ordering::Relaxed), family.clone());
-            let next = task.records.load(Ordering::Relaxed);
+            let (epoch, above) = (task.stored.epoch(), family.clone());
+            let next = task.stored.records();
             let ended = PanicGuard(Box::pin(async move {
                 match course {
                     DriveMode::Created(beginning) => {
-                        let beginning =
-                            beginning.map_or_else(|| PreparedRun::of(&ports, &start), |beginning| *beginning);
+                        let beginning = beginning
+                            .map_or_else(|| PreparedRun::for_task(&ports, &start), |beginning| *beginning);
                         driver::run_created(&ports, id, start, beginning, next).await
                     }
                     DriveMode::Again => {
@@ -660,7 +665,7 @@ impl Session {
                         continue;
                     }
                     match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => self.launch(family, &task, ports, task.begin.into()),
+                        Ok(ports) => self.launch(family, &task, ports, task.stored.mode.into()),
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.english());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
@@ -705,7 +710,7 @@ impl Session {
                             let noted = Record::Observed { event: Event::Noted { note } };
                             let _ = session.write_unstarted(&task, vec![noted]).await;
                         }
-                        tokio::time::sleep(LOOK).await;
+                        tokio::time::sleep(LEASE_POLL).await;
                     }
                     Err(e) => {
                         let outcome = Outcome::unstarted(StopReason::Cancelled, e.english());
@@ -719,7 +724,7 @@ impl Session {
     async fn lease_now(&self, task: &LiveTask) -> Result<()> {
         let Some(places) = places_of(&task.start)? else { return Ok(()) };
         let request = self.holders.request(&*self.stores.store, &task.id, places).await?;
-        self.stores.store.lease(&task.id, task.epoch.load(Ordering::Relaxed), request).await.map(drop)
+        self.stores.store.lease(&task.id, task.stored.epoch(), request).await.map(drop)
     }
 
     async fn fail_dependant(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
@@ -748,8 +753,7 @@ impl Session {
 
     /// Writes records of a task that has not begun, and tells their events.
     async fn write_unstarted(&self, task: &Arc<LiveTask>, records: Vec<Record>) -> Result<()> {
-        let (epoch, next) = (task.epoch.load(Ordering::Relaxed), task.records.load(Ordering::Relaxed));
-        task.records.fetch_add(records.len() as u64, Ordering::Relaxed);
+        let (epoch, next) = (task.stored.epoch(), task.stored.add_records(records.len()));
         let observers = self.watchers.observers.with(task.clone());
         let journal = TaskJournal::new(self.stores.store.clone(), observers, task.id.clone(), epoch, next);
         let events: Vec<_> = records.into_iter().map(|record| journal.hold(record)).collect();
@@ -759,7 +763,7 @@ impl Session {
     }
 
     /// Ends the children of a run that has ended. Those of a run that another process took over belong to that process.
-    async fn end_with(&self, outcome: &Result<Arc<Outcome>>, family: &Arc<ChildTasks>) {
+    async fn end_children_after(&self, outcome: &Result<Arc<Outcome>>, family: &Arc<ChildTasks>) {
         if !matches!(outcome, Err(e) if e.code() == ErrorCode::OwnerLost) {
             self.end_children(family).await;
         }
@@ -769,18 +773,18 @@ impl Session {
     /// for and reported.
     async fn end_children(&self, family: &Arc<ChildTasks>) {
         let running: Vec<Arc<LiveTask>> =
-            family.running().into_iter().filter(|task| !task.start.detached).collect();
+            family.running().into_iter().filter(|task| !task.start.link.detached).collect();
         // First, so that each of them writes down that it was stopped from above.
         family.parent.stop.now.cancel();
-        self.end_these(family, &running).await;
+        self.cancel_and_wait(family, &running).await;
     }
 
     /// Ends everything that was delegated, also what was detached.
-    async fn end_all(&self, family: &Arc<ChildTasks>) {
-        self.end_these(family, &family.running()).await;
+    async fn cancel_all(&self, family: &Arc<ChildTasks>) {
+        self.cancel_and_wait(family, &family.running()).await;
     }
 
-    async fn end_these(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
+    async fn cancel_and_wait(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
         let all_done = async {
             for task in running {
                 // One that ended meanwhile needs nothing more.
@@ -821,22 +825,14 @@ impl Session {
         }
         let nobody = || Error::new(ErrorCode::InvalidRequest, localized!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
+        let (budget, inbox) = (task.budget().ok_or_else(nobody)?, task.inbox.clone());
         let parent = ParentTask {
-            id: task.id.clone(),
-            grant: task.start.grant.clone(),
-            agent: task.start.agent.clone(),
-            workspace: task.start.workspace.clone(),
             place: task.place.get().cloned().or_else(|| self.place_above(&task.id)),
-            budget: task.budget().ok_or_else(nobody)?,
-            inbox: task.inbox.clone(),
-            own: task.stop.clone(),
-            stop: task.stop.child(),
-            outside: false,
-            writing_advice: None,
+            ..ParentTask::new(task.id.clone(), &task.start, budget, inbox, task.stop.clone())
         };
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         let family = self.families().entry(task.id.clone()).or_insert(family).clone();
-        task.inbox.hear_of(Arc::downgrade(&family) as _);
+        task.inbox.watch_children(Arc::downgrade(&family) as _);
         Ok(family)
     }
 
@@ -856,22 +852,11 @@ impl Session {
         self.families().values().find_map(|family| family.task(id.short()).ok())
     }
 
-    fn lead(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
-        let parent = ParentTask {
-            id: id.clone(),
-            grant: start.grant.clone(),
-            agent: start.agent.clone(),
-            workspace: start.workspace.clone(),
-            place: None,
-            budget: ports.budget.clone(),
-            inbox: ports.inbox.clone(),
-            own: ports.stop.clone(),
-            stop: ports.stop.child(),
-            outside: false,
-            writing_advice: None,
-        };
+    fn register_parent(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
+        let DriverPorts { budget, inbox, stop, .. } = ports;
+        let parent = ParentTask::new(id.clone(), start, budget.clone(), inbox.clone(), stop.clone());
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
-        ports.inbox.hear_of(Arc::downgrade(&family) as _);
+        ports.inbox.watch_children(Arc::downgrade(&family) as _);
         self.families().insert(id.clone(), family.clone());
         family
     }
@@ -889,16 +874,7 @@ impl Session {
     fn root_ports(&self, start: &TaskStart) -> Result<DriverPorts> {
         let budget = self.account(&self.budget, BudgetCaps::default())?;
         // Of its own: what is detached from it goes on when somebody cancels it.
-        let (stop, observers) = (self.watchers.stop.child(), self.watchers.observers.clone());
-        self.ports(
-            &start.agent,
-            BudgetCaps::default(),
-            budget,
-            ToolSet::Own,
-            stop,
-            observers,
-            TaskInbox::default(),
-        )
+        self.ports(&start.agent, BudgetCaps::default(), budget, self.watchers.stop.child())
     }
 
     fn child_ports(&self, parent: &ParentTask, task: &Arc<LiveTask>) -> Result<DriverPorts> {
@@ -906,17 +882,13 @@ impl Session {
             Some(reserved) => reserved,
             None => self.account(&parent.budget, task.start.caps)?,
         };
-        task.pays_from(budget.clone());
-        let (stop, observers) = (task.stop.clone(), self.watchers.observers.with(task.clone()));
-        let mut ports = self.ports(
-            &task.start.agent,
-            task.start.caps,
-            budget,
-            ToolSet::OfChildren,
-            stop,
-            observers,
-            task.inbox.clone(),
-        )?;
+        task.set_account(budget.clone());
+        let mut ports = DriverPorts {
+            tools: self.children_tools.clone(),
+            observers: self.watchers.observers.with(task.clone()),
+            inbox: task.inbox.clone(),
+            ..self.ports(&task.start.agent, task.start.caps, budget, task.stop.clone())?
+        };
         if let Some(place) = task.place.get().or(parent.place.as_ref()) {
             ports.tools = ports.tools.replaced_by(&place.tools)?;
             ports.verifier.clone_from(&place.verifier);
@@ -961,16 +933,13 @@ impl Session {
         })
     }
 
-    #[allow(clippy::too_many_arguments)]
+    /// Creates the ports of the session's own task.
     fn ports(
         &self,
         agent: &Agent,
         caps: BudgetCaps,
         budget: Arc<TaskAccount>,
-        tools: ToolSet,
         stop: StopTokens,
-        observers: Observers,
-        inbox: TaskInbox,
     ) -> Result<DriverPorts> {
         let model = self.stores.models.open(agent)?;
         if self.policy.caps.cost_micros.or(caps.cost_micros).is_some()
@@ -978,13 +947,18 @@ impl Session {
         {
             return Err(crate::budget::unknown_price(unpriced));
         }
-        let tools = match tools {
-            ToolSet::Own => self.place.tools.clone(),
-            ToolSet::OfChildren => self.children_tools.clone(),
-        };
-        let (store, verifier) = (self.stores.store.clone(), self.place.verifier.clone());
-        let (holders, worktrees) = (self.holders, self.place.worktrees.clone());
-        Ok(DriverPorts { model, tools, store, observers, budget, stop, inbox, verifier, holders, worktrees })
+        Ok(DriverPorts {
+            model,
+            tools: self.place.tools.clone(),
+            store: self.stores.store.clone(),
+            observers: self.watchers.observers.clone(),
+            budget,
+            stop,
+            inbox: TaskInbox::default(),
+            verifier: self.place.verifier.clone(),
+            holders: self.holders,
+            worktrees: self.place.worktrees.clone(),
+        })
     }
 
     fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<ChildTasks>>> {
@@ -1024,9 +998,9 @@ pub(crate) struct FittedAgent {
     pub notes: Vec<String>,
 }
 
-enum ToolSet {
-    Own,
-    OfChildren,
+fn append_paragraph(prompt: &mut String, paragraph: &str) {
+    prompt.push_str("\n\n");
+    prompt.push_str(paragraph);
 }
 
 /// Applies the equipment of a program's own agent.
@@ -1045,18 +1019,30 @@ fn equip(agent: &mut Agent, equipment: &AgentEquipment) {
     }
 }
 
-/// Explains provenance marks to agents whose tools bring in foreign content.
-fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
-    if grant.tools().any(is_foreign) {
-        agent.system_prompt.push_str("\n\n");
-        agent.system_prompt.push_str(RULE);
-    }
-}
-
 /// Generates a session id: short enough to type, long enough to be unique.
 pub fn fresh_id() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
+}
+
+/// Puts the context of a request into the prompt that has a place for it, else behind the task. Returns the task.
+fn with_context(agent: &mut Agent, task: String, context: Option<String>) -> String {
+    match context.filter(|context| !context.trim().is_empty()) {
+        Some(context) if agent.system_prompt.contains(NO_CONTEXT) => {
+            agent.system_prompt = agent.system_prompt.replacen(NO_CONTEXT, &context, 1);
+            task
+        }
+        Some(context) => format!("{task}\n\n## Context\n\n{context}"),
+        None => task,
+    }
+}
+
+fn check_depth(grant: &Grant) -> Result<()> {
+    if grant.depth() > 0 {
+        return Ok(());
+    }
+    let text = grant.too_deep();
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint")))
 }
 
 /// Returns the default limits of a delegated task.

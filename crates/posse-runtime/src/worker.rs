@@ -149,7 +149,7 @@ async fn fate_alone(store: &dyn Store, row: &TaskRow) -> Result<Option<AdoptionF
     let Ok(start) = store.records(&row.id).await.and_then(|records| start_of(&records)) else {
         return Ok(Some(AdoptionFate::GoOn));
     };
-    if !start.detached {
+    if !start.link.detached {
         return end("its orchestrator had ended".to_owned(), true);
     }
     for other in &start.terms.depends_on {
@@ -225,7 +225,7 @@ pub async fn end_tree(
     let outcome = end_cancelled(store, &row.id, epoch, why, with_parent).await?;
     let running = TaskQuery::running(TaskFilter::ChildrenOf(row.id.clone()));
     for child in store.find_tasks(running).await? {
-        if lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
+        if lives(&child) || start_of(&store.records(&child.id).await?)?.link.detached {
             continue;
         }
         match Box::pin(end_tree(store, &child, "its orchestrator was cancelled", true, sweep)).await {

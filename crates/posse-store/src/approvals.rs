@@ -1,53 +1,24 @@
 //! Calls that wait for a yes, as rows. The rules are those of `posse_core::approval`; here they get the row they ask about,
 //! inside the writer's transaction, and what they answer is written.
 
-use std::path::Path;
-
+use posse_core::Result;
 use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
 use posse_core::id::TaskId;
-use posse_core::{Error, Result};
 use posse_runtime::ports::{ApprovalQuery, unknown_approval};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
-use crate::fault::{self, StoreFault};
+use crate::fault::StoreRefusal;
 
-/// An operation on approvals.
-pub(crate) enum ApprovalAct {
-    Park(ApprovalRequest),
-    Answer { id: String, hash: String, answer: ApprovalAnswer },
-    Close { task: TaskId, why: String },
-}
-
-/// Performs the operation; returns the parked call, or `None` for operations on several.
-pub(crate) fn write(
-    connection: &Connection,
-    act: &ApprovalAct,
-) -> rusqlite::Result<Result<Option<ParkedCall>, StoreFault>> {
-    match act {
-        ApprovalAct::Park(request) => park(connection, request).map(|parked| parked.map(Some)),
-        ApprovalAct::Answer { id, hash, answer: given } => {
-            answer(connection, id, hash, given).map(|parked| parked.map(Some))
-        }
-        ApprovalAct::Close { task, why } => close(connection, task, why).map(|closed| closed.map(|()| None)),
-    }
-}
-
-fn park(
-    connection: &Connection,
-    request: &ApprovalRequest,
-) -> rusqlite::Result<Result<ParkedCall, StoreFault>> {
+/// Parks a call, or finds it parked.
+pub(crate) fn park(connection: &Connection, request: &ApprovalRequest) -> Result<ParkedCall, StoreRefusal> {
     let (task, call) = (request.task.as_str(), request.key.to_string());
     let held: Option<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND call = ?2")?
         .query_row(params![task, call], |row| row.get(0))
         .optional()?;
     if let Some(held) = held {
-        let parked = ParkedCall::decode(&held).and_then(|held| held.park_again(request.clone()));
-        return match parked {
-            Ok(parked) => update(connection, &parked).map(|()| Ok(parked)),
-            Err(e) => Ok(Err(e.into())),
-        };
+        return update(connection, ParkedCall::decode(&held)?.park_again(request.clone())?);
     }
     connection
         .prepare_cached(
@@ -55,54 +26,47 @@ fn park(
         )?
         .execute(params![task, call, request.task.session()])?;
     let parked = ParkedCall::new(format!("a{}", connection.last_insert_rowid()), request.clone());
-    update(connection, &parked)?;
-    Ok(Ok(parked))
+    update(connection, parked)
 }
 
-fn answer(
+/// Answers a parked call.
+pub(crate) fn answer(
     connection: &Connection,
     id: &str,
     hash: &str,
     answer: &ApprovalAnswer,
-) -> rusqlite::Result<Result<ParkedCall, StoreFault>> {
+) -> Result<ParkedCall, StoreRefusal> {
     let held: Option<(Vec<u8>, Option<String>)> = connection
         .prepare_cached(
             "SELECT payload, status FROM approvals LEFT JOIN tasks ON tasks.id = task WHERE approvals.number = ?1",
         )?
         .query_row([number(id)], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((held, status)) = held else { return Ok(Err(unknown_approval(id).into())) };
-    let answered = ParkedCall::decode(&held).and_then(|held| {
-        if held.is_open() && status.as_deref() != Some("running") {
-            return Err(closed_with_task(id));
-        }
-        held.answer(hash, answer.clone())
-    });
-    match answered {
-        Ok(parked) => update(connection, &parked).map(|()| Ok(parked)),
-        Err(e) => Ok(Err(e.into())),
+    let (held, status) = held.ok_or_else(|| unknown_approval(id))?;
+    let held = ParkedCall::decode(&held)?;
+    if held.is_open() && status.as_deref() != Some("running") {
+        return Err(closed_with_task(id).into());
     }
+    update(connection, held.answer(hash, answer.clone())?)
 }
 
-fn close(connection: &Connection, task: &TaskId, why: &str) -> rusqlite::Result<Result<(), StoreFault>> {
+/// Closes the open questions of a task.
+pub(crate) fn close(connection: &Connection, task: &TaskId, why: &str) -> Result<(), StoreRefusal> {
     let open: Vec<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND state = 'open'")?
         .query_map([task.as_str()], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     for held in open {
-        match ParkedCall::decode(&held) {
-            Ok(held) => update(connection, &held.close(why))?,
-            Err(e) => return Ok(Err(e.into())),
-        }
+        update(connection, ParkedCall::decode(&held)?.close(why))?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
-fn update(connection: &Connection, parked: &ParkedCall) -> rusqlite::Result<()> {
+fn update(connection: &Connection, parked: ParkedCall) -> Result<ParkedCall, StoreRefusal> {
     connection
         .prepare_cached("UPDATE approvals SET state = ?2, standing = ?3, payload = ?4 WHERE number = ?1")?
-        .execute(params![number(&parked.id), parked.state.wire(), parked.is_standing(), parked.encode()])
-        .map(drop)
+        .execute(params![number(&parked.id), parked.state.wire(), parked.is_standing(), parked.encode()])?;
+    Ok(parked)
 }
 
 /// The row an id names; what is no id names none.
@@ -110,16 +74,15 @@ fn number(id: &str) -> i64 {
     id.strip_prefix('a').and_then(|number| number.parse().ok()).unwrap_or(-1)
 }
 
-pub(crate) fn find(connection: &Connection, path: &Path, id: &str) -> Result<ParkedCall> {
-    let failed = |e| Error::from(fault::from_sqlite(path, e));
+pub(crate) fn find(connection: &Connection, id: &str) -> Result<ParkedCall, StoreRefusal> {
     let held: Option<Vec<u8>> = connection
-        .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")
-        .and_then(|mut statement| statement.query_row([number(id)], |row| row.get(0)).optional())
-        .map_err(failed)?;
-    ParkedCall::decode(&held.ok_or_else(|| unknown_approval(id))?)
+        .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")?
+        .query_row([number(id)], |row| row.get(0))
+        .optional()?;
+    Ok(ParkedCall::decode(&held.ok_or_else(|| unknown_approval(id))?)?)
 }
 
-pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) -> Result<Vec<ParkedCall>> {
+pub(crate) fn list(connection: &Connection, query: &ApprovalQuery) -> Result<Vec<ParkedCall>, StoreRefusal> {
     let (which, parameters): (&str, Vec<Value>) = match query {
         ApprovalQuery::Newest(limit) => (
             "WHERE number IN (SELECT number FROM approvals ORDER BY number DESC LIMIT ?1)",
@@ -137,10 +100,8 @@ pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) 
         }
     };
     let held: Vec<Vec<u8>> = connection
-        .prepare_cached(&format!("SELECT payload FROM approvals {which} ORDER BY number"))
-        .and_then(|mut statement| {
-            statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect()
-        })
-        .map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
-    held.iter().map(|held| ParkedCall::decode(held)).collect()
+        .prepare_cached(&format!("SELECT payload FROM approvals {which} ORDER BY number"))?
+        .query_map(params_from_iter(parameters), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(held.iter().map(|held| ParkedCall::decode(held)).collect::<Result<_>>()?)
 }

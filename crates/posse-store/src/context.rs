@@ -1,60 +1,21 @@
 //! Sessions and their shared context as rows. The rules are those of `posse_core::context`; here they get the rows they
 //! ask about, inside the writer's transaction, and what they answer is written.
 
-use std::path::Path;
-
+use posse_core::Result;
 use posse_core::context::{
     self, Audience, ChangeResult, ContextAccess, ContextChange, ContextEntry, ContextKey, ContextSnapshot,
     HISTORY_MAX, HistoryAct, HistoryLine, SessionState, SnapshotLabel, ValueHead,
 };
-use posse_core::{Error, Result};
 use posse_runtime::ports::{ChangeRequest, KEPT_AGENTS_MAX, KeptAgent, SessionRow};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::fault::{self, StoreFault};
+use crate::fault::StoreRefusal;
 use crate::reader::unsigned;
 use crate::signed;
 
 /// Tables whose rows go with a deleted session.
 const OF_SESSION: [&str; 5] =
     ["context", "context_history", "context_snapshots", "context_snapshot_entries", "session_agents"];
-
-/// An operation on a session as a whole.
-#[derive(Debug, Clone)]
-pub(crate) enum SessionChange {
-    /// In this workspace.
-    Create(String),
-    Archive,
-    Keep(KeptAgent),
-    Delete,
-}
-
-/// Either SQLite failed, or the rules refused.
-pub(crate) enum ContextRefusal {
-    Sqlite(rusqlite::Error),
-    Rule(Error),
-}
-
-impl From<rusqlite::Error> for ContextRefusal {
-    fn from(error: rusqlite::Error) -> Self {
-        ContextRefusal::Sqlite(error)
-    }
-}
-
-impl From<Error> for ContextRefusal {
-    fn from(error: Error) -> Self {
-        ContextRefusal::Rule(error)
-    }
-}
-
-/// For the writer, which treats the two differently.
-fn judged<T>(answer: Result<T, ContextRefusal>) -> rusqlite::Result<Result<T, StoreFault>> {
-    match answer {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(ContextRefusal::Rule(error)) => Ok(Err(error.into())),
-        Err(ContextRefusal::Sqlite(error)) => Err(error),
-    }
-}
 
 const HEAD: &str = "key, version, tokens, written_by, written_ms, previous_version, expires_ms, audience";
 
@@ -80,15 +41,14 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<ContextEntry> {
 }
 
 /// The number of a session that may be entered.
-fn enter(connection: &Connection, session: &str, access: ContextAccess) -> Result<i64, ContextRefusal> {
+fn enter(connection: &Connection, session: &str, access: ContextAccess) -> Result<i64, StoreRefusal> {
     let found = find(connection, session)?;
     context::enter(session, found.map(|(_, state)| state), access)?;
     Ok(found.map_or(0, |(number, _)| number))
 }
 
-pub(crate) fn state(connection: &Connection, path: &Path, session: &str) -> Result<Option<SessionState>> {
-    let found = find(connection, session).map_err(|e| fault::from_sqlite(path, e))?;
-    Ok(found.map(|(_, state)| state))
+pub(crate) fn state(connection: &Connection, session: &str) -> Result<Option<SessionState>, StoreRefusal> {
+    Ok(find(connection, session)?.map(|(_, state)| state))
 }
 
 /// The number and the state of a session, if there is one of this id.
@@ -124,49 +84,46 @@ pub(crate) fn ensure_session(
         .map(drop)
 }
 
-pub(crate) fn change_session(
+/// Makes a session known before it has a task.
+pub(crate) fn create_session(
     connection: &Connection,
     session: &str,
-    change: &SessionChange,
-    now_ms: u64,
-) -> rusqlite::Result<Result<(), StoreFault>> {
-    judged(try_change_session(connection, session, change, signed(now_ms)))
+    workspace: &str,
+    now: i64,
+) -> Result<(), StoreRefusal> {
+    context::check_session_id(session)?;
+    Ok(ensure_session(connection, session, workspace, now)?)
 }
 
-fn try_change_session(
+/// Makes a session read-only.
+pub(crate) fn archive_session(connection: &Connection, session: &str, now: i64) -> Result<(), StoreRefusal> {
+    let number = enter(connection, session, ContextAccess::Read)?;
+    connection
+        .prepare_cached("UPDATE sessions SET archived_ms = coalesce(archived_ms, ?2) WHERE number = ?1")?
+        .execute([number, now])?;
+    Ok(())
+}
+
+/// Keeps an agent of a session.
+pub(crate) fn keep_agent(
     connection: &Connection,
     session: &str,
-    change: &SessionChange,
-    now: i64,
-) -> Result<(), ContextRefusal> {
-    match change {
-        SessionChange::Create(workspace) => {
-            context::check_session_id(session)?;
-            ensure_session(connection, session, workspace, now)?;
-        }
-        SessionChange::Archive => {
-            let number = enter(connection, session, ContextAccess::Read)?;
-            connection
-                .prepare_cached(
-                    "UPDATE sessions SET archived_ms = coalesce(archived_ms, ?2) WHERE number = ?1",
-                )?
-                .execute([number, now])?;
-        }
-        SessionChange::Keep(agent) => {
-            let number = enter(connection, session, ContextAccess::Change)?;
-            connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO session_agents (session, name, version, made_by, arguments)
-                     VALUES (?1, ?2, ?3, ?4, ?5)",
-                )?
-                .execute(params![number, agent.name, agent.version, agent.key, agent.arguments])?;
-        }
-        SessionChange::Delete => {
-            enter(connection, session, ContextAccess::Read)?;
-            forget_session(connection, session, now)?;
-        }
-    }
+    agent: &KeptAgent,
+) -> Result<(), StoreRefusal> {
+    let number = enter(connection, session, ContextAccess::Change)?;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO session_agents (session, name, version, made_by, arguments)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![number, agent.name, agent.version, agent.key, agent.arguments])?;
     Ok(())
+}
+
+/// Deletes a session.
+pub(crate) fn delete_session(connection: &Connection, session: &str, now: i64) -> Result<(), StoreRefusal> {
+    enter(connection, session, ContextAccess::Read)?;
+    Ok(forget_session(connection, session, now)?)
 }
 
 /// Deletes what belongs to a session beside its tasks. That there was one stays known.
@@ -184,14 +141,8 @@ pub(crate) fn forget_session(connection: &Connection, session: &str, now: i64) -
         .map(drop)
 }
 
-pub(crate) fn change(
-    connection: &Connection,
-    request: &ChangeRequest,
-) -> rusqlite::Result<Result<ChangeResult, StoreFault>> {
-    judged(try_change(connection, request))
-}
-
-fn try_change(connection: &Connection, request: &ChangeRequest) -> Result<ChangeResult, ContextRefusal> {
+/// Makes one change of a session's context.
+pub(crate) fn change(connection: &Connection, request: &ChangeRequest) -> Result<ChangeResult, StoreRefusal> {
     let number = enter(connection, &request.session, ContextAccess::Change)?;
     let place = SessionEdit { connection, number, by: &request.participant, now_ms: request.now_ms };
     let key = request.idempotency_key.as_deref();
@@ -241,11 +192,7 @@ impl SessionEdit<'_> {
         Ok(taken.map(ChangeResult::SnapshotTaken))
     }
 
-    fn write(
-        &self,
-        write: &context::ContextWrite,
-        request: Option<&str>,
-    ) -> Result<ValueHead, ContextRefusal> {
+    fn write(&self, write: &context::ContextWrite, request: Option<&str>) -> Result<ValueHead, StoreRefusal> {
         let last_version = self
             .connection
             .prepare_cached(
@@ -284,7 +231,7 @@ impl SessionEdit<'_> {
             .map(drop)
     }
 
-    fn delete(&self, key: &ContextKey, request: Option<&str>) -> Result<u64, ContextRefusal> {
+    fn delete(&self, key: &ContextKey, request: Option<&str>) -> Result<u64, StoreRefusal> {
         let current = heads(self.connection, self.number)?.into_iter().find(|head| head.key == *key);
         let deleted = context::delete(current.as_ref(), key, self.by, self.now_ms)?;
         self.connection
@@ -336,7 +283,7 @@ impl SessionEdit<'_> {
         &self,
         label: &SnapshotLabel,
         request: Option<&str>,
-    ) -> Result<ContextSnapshot, ContextRefusal> {
+    ) -> Result<ContextSnapshot, StoreRefusal> {
         let taken = snapshot_rows(self.connection, self.number)?;
         let labels: Vec<SnapshotLabel> = taken.into_iter().map(|snapshot| snapshot.label).collect();
         context::snapshot(&labels, label)?;
@@ -347,39 +294,19 @@ impl SessionEdit<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
             .execute(params![self.number, label.as_str(), self.by, now, request])?;
-        for ContextEntry { head, value } in entries(self.connection, self.number)? {
-            if head.is_live(self.now_ms) {
-                self.copy(label, &head, &value)?;
-            }
-        }
+        self.connection
+            .prepare_cached(&format!(
+                "INSERT INTO context_snapshot_entries (session, label, {HEAD}, value)
+                 SELECT session, ?2, {HEAD}, value FROM context
+                 WHERE session = ?1 AND (expires_ms IS NULL OR expires_ms > ?3)"
+            ))?
+            .execute(params![self.number, label.as_str(), now])?;
         let rows = snapshot_rows(self.connection, self.number)?;
         let found = rows.into_iter().find(|snapshot| snapshot.label == *label);
         found.ok_or_else(|| context::no_snapshot(label).into())
     }
 
-    fn copy(&self, label: &SnapshotLabel, head: &ValueHead, value: &str) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached(&format!(
-                "INSERT INTO context_snapshot_entries (session, label, {HEAD}, value)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-            ))?
-            .execute(params![
-                self.number,
-                label.as_str(),
-                head.key.as_str(),
-                signed(head.version),
-                signed(head.tokens),
-                head.written_by,
-                signed(head.written_at_ms),
-                head.previous_version.map(signed),
-                head.expires_at_ms.map(signed),
-                head.audience.to_store(),
-                value
-            ])
-            .map(drop)
-    }
-
-    fn restore(&self, label: &SnapshotLabel) -> Result<ChangeResult, ContextRefusal> {
+    fn restore(&self, label: &SnapshotLabel) -> Result<ChangeResult, StoreRefusal> {
         let wanted = copied(self.connection, self.number, label)?;
         let current = entries(self.connection, self.number)?;
         let (mut written, mut deleted) = (0, 0);
@@ -444,7 +371,7 @@ pub(crate) fn copied(
     connection: &Connection,
     number: i64,
     label: &SnapshotLabel,
-) -> Result<Vec<ContextEntry>, ContextRefusal> {
+) -> Result<Vec<ContextEntry>, StoreRefusal> {
     let is_there = connection
         .prepare_cached("SELECT 1 FROM context_snapshots WHERE session = ?1 AND label = ?2")?
         .exists(params![number, label.as_str()])?;
@@ -470,25 +397,19 @@ fn act(row: &Row<'_>, column: usize) -> rusqlite::Result<HistoryAct> {
 /// Everything a reading sees is of one instant.
 pub(crate) fn read<T>(
     connection: &Connection,
-    path: &Path,
     session: &str,
-    query: impl FnOnce(&Connection, i64) -> Result<T, ContextRefusal>,
-) -> Result<T> {
-    let answer = connection.unchecked_transaction().map_err(ContextRefusal::Sqlite).and_then(|_reading| {
-        let number = enter(connection, session, ContextAccess::Read)?;
-        query(connection, number)
-    });
-    answer.map_err(|refusal| match refusal {
-        ContextRefusal::Rule(error) => error,
-        ContextRefusal::Sqlite(error) => fault::from_sqlite(path, error).into(),
-    })
+    query: impl FnOnce(&Connection, i64) -> Result<T, StoreRefusal>,
+) -> Result<T, StoreRefusal> {
+    let _reading = connection.unchecked_transaction()?;
+    let number = enter(connection, session, ContextAccess::Read)?;
+    query(connection, number)
 }
 
 pub(crate) fn live_heads(
     connection: &Connection,
     number: i64,
     now_ms: u64,
-) -> Result<Vec<ValueHead>, ContextRefusal> {
+) -> Result<Vec<ValueHead>, StoreRefusal> {
     Ok(heads(connection, number)?.into_iter().filter(|head| head.is_live(now_ms)).collect())
 }
 
@@ -497,7 +418,7 @@ pub(crate) fn values(
     number: i64,
     keys: &[ContextKey],
     now_ms: u64,
-) -> Result<Vec<ContextEntry>, ContextRefusal> {
+) -> Result<Vec<ContextEntry>, StoreRefusal> {
     let mut statement = connection
         .prepare_cached(&format!("SELECT {HEAD}, value FROM context WHERE session = ?1 AND key = ?2"))?;
     let mut found = Vec::new();
@@ -513,7 +434,7 @@ pub(crate) fn history(
     number: i64,
     key: &ContextKey,
     limit: u32,
-) -> Result<Vec<HistoryLine>, ContextRefusal> {
+) -> Result<Vec<HistoryLine>, StoreRefusal> {
     let past = connection
         .prepare_cached(&format!(
             "SELECT {HEAD}, act, value FROM context_history WHERE session = ?1 AND key = ?2
@@ -526,7 +447,7 @@ pub(crate) fn history(
     Ok(past)
 }
 
-pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<KeptAgent>, ContextRefusal> {
+pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<KeptAgent>, StoreRefusal> {
     let mut kept: Vec<KeptAgent> = connection
         .prepare_cached(
             "SELECT name, version, made_by, arguments FROM session_agents WHERE session = ?1
@@ -541,19 +462,15 @@ pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<Ke
     Ok(kept)
 }
 
-pub(crate) fn snapshots(
-    connection: &Connection,
-    number: i64,
-) -> Result<Vec<ContextSnapshot>, ContextRefusal> {
+pub(crate) fn snapshots(connection: &Connection, number: i64) -> Result<Vec<ContextSnapshot>, StoreRefusal> {
     Ok(snapshot_rows(connection, number)?)
 }
 
 pub(crate) fn sessions(
     connection: &Connection,
-    path: &Path,
     limit: u32,
     now_ms: u64,
-) -> Result<Vec<SessionRow>> {
+) -> Result<Vec<SessionRow>, StoreRefusal> {
     // A dot ends the session in a task's id, and `/` comes right after it.
     let rows = connection
         .prepare_cached(
@@ -565,11 +482,10 @@ pub(crate) fn sessions(
                  (SELECT coalesce(sum(tokens), 0) FROM context
                   WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?2))
              FROM sessions s WHERE deleted_ms IS NULL ORDER BY number DESC LIMIT ?1",
-        )
-        .and_then(|mut statement| {
-            statement.query_map(params![limit, signed(now_ms)], session_row)?.collect::<rusqlite::Result<_>>()
-        });
-    rows.map_err(|e| fault::from_sqlite(path, e).into())
+        )?
+        .query_map(params![limit, signed(now_ms)], session_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(rows)
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {

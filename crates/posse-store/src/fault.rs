@@ -1,4 +1,4 @@
-//! What SQLite and the file system say, in our words. One fault can be the answer to many waiting requests.
+//! What SQLite and the file system say, in our words.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -8,105 +8,84 @@ use std::path::{Path, PathBuf};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode};
-use posse_messages::{LocalizedText, localized};
+use posse_messages::localized;
 use rusqlite::ErrorCode as SqliteCode;
 
-/// An error that can be given to several callers.
-#[derive(Debug, Clone)]
-pub(crate) struct StoreFault {
-    pub code: ErrorCode,
-    message: LocalizedText,
-    hint: Option<LocalizedText>,
-    cause: Option<String>,
+/// Either SQLite failed, or a rule refused the request.
+#[derive(Debug)]
+pub(crate) enum StoreRefusal {
+    Sqlite(rusqlite::Error),
+    Rule(Error),
 }
 
-impl StoreFault {
-    /// Creates a fault without hint and cause.
-    pub fn new(code: ErrorCode, message: impl Into<LocalizedText>) -> Self {
-        Self { code, message: message.into(), hint: None, cause: None }
-    }
-
-    /// Adds a hint.
-    pub fn hint(mut self, hint: impl Into<LocalizedText>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    fn cause(mut self, cause: impl ToString) -> Self {
-        self.cause = Some(cause.to_string());
-        self
-    }
-}
-
-impl From<StoreFault> for Error {
-    fn from(fault: StoreFault) -> Self {
-        let mut error = Error::new(fault.code, fault.message);
-        if let Some(hint) = fault.hint {
-            error = error.hint(hint);
+impl StoreRefusal {
+    /// Converts the refusal of the store in this file.
+    pub fn into_error(self, path: &Path) -> Error {
+        match self {
+            StoreRefusal::Sqlite(error) => from_sqlite(path, error),
+            StoreRefusal::Rule(error) => error,
         }
-        if let Some(cause) = fault.cause {
-            error = error.caused_by(cause);
-        }
-        error
     }
 }
 
-/// Converts a refusal of the shared context rules.
-impl From<Error> for StoreFault {
+impl From<rusqlite::Error> for StoreRefusal {
+    fn from(error: rusqlite::Error) -> Self {
+        StoreRefusal::Sqlite(error)
+    }
+}
+
+impl From<Error> for StoreRefusal {
     fn from(error: Error) -> Self {
-        let hint = error.advice().cloned();
-        StoreFault { code: error.code(), message: error.message().clone(), hint, cause: None }
+        StoreRefusal::Rule(error)
     }
 }
 
-pub(crate) fn task_not_found(task: &TaskId) -> StoreFault {
-    StoreFault::new(ErrorCode::TaskNotFound, localized!("store-no-task", task))
+pub(crate) fn task_not_found(task: &TaskId) -> Error {
+    Error::new(ErrorCode::TaskNotFound, localized!("store-no-task", task))
 }
 
-pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> StoreFault {
+pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Error {
     let shown = path.display();
     let Some(code) = error.sqlite_error_code() else {
-        return StoreFault::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).cause(error);
+        return Error::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).caused_by(error);
     };
     match code {
-        SqliteCode::DiskFull => disk_full(path).cause(error),
-        SqliteCode::SystemIoFailure if is_out_of_space(path) => disk_full(path).cause(error),
-        SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked => busy(path).cause(error),
-        SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase => corrupt(path).cause(error),
+        SqliteCode::DiskFull => disk_full(path).caused_by(error),
+        SqliteCode::SystemIoFailure if is_out_of_space(path) => disk_full(path).caused_by(error),
+        SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked => busy(path).caused_by(error),
+        SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase => corrupt(path).caused_by(error),
         SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
-            unavailable(path).cause(error)
+            unavailable(path).caused_by(error)
         }
-        SqliteCode::SystemIoFailure => {
-            StoreFault::new(ErrorCode::StoreUnavailable, localized!("store-io", shown))
-                .hint(localized!("store-io-hint"))
-                .cause(error)
-        }
-        _ => StoreFault::new(ErrorCode::Internal, localized!("store-refused", shown)).cause(error),
+        SqliteCode::SystemIoFailure => Error::new(ErrorCode::StoreUnavailable, localized!("store-io", shown))
+            .hint(localized!("store-io-hint"))
+            .caused_by(error),
+        _ => Error::new(ErrorCode::Internal, localized!("store-refused", shown)).caused_by(error),
     }
 }
 
-pub(crate) fn from_io(path: &Path, error: io::Error) -> StoreFault {
-    if is_full(&error) { disk_full(path).cause(error) } else { unavailable(path).cause(error) }
+pub(crate) fn from_io(path: &Path, error: io::Error) -> Error {
+    if is_full(&error) { disk_full(path).caused_by(error) } else { unavailable(path).caused_by(error) }
 }
 
-pub(crate) fn corrupt(path: &Path) -> StoreFault {
+pub(crate) fn corrupt(path: &Path) -> Error {
     let shown = path.display();
-    StoreFault::new(ErrorCode::StoreCorrupt, localized!("store-corrupt", shown))
+    Error::new(ErrorCode::StoreCorrupt, localized!("store-corrupt", shown))
         .hint(localized!("store-corrupt-hint", shown))
 }
 
-pub(crate) fn unavailable(path: &Path) -> StoreFault {
-    StoreFault::new(ErrorCode::StoreUnavailable, localized!("store-unavailable", path = path.display()))
+pub(crate) fn unavailable(path: &Path) -> Error {
+    Error::new(ErrorCode::StoreUnavailable, localized!("store-unavailable", path = path.display()))
         .hint(localized!("store-unavailable-hint"))
 }
 
-fn disk_full(path: &Path) -> StoreFault {
-    StoreFault::new(ErrorCode::DiskFull, localized!("store-disk-full", path = path.display()))
+fn disk_full(path: &Path) -> Error {
+    Error::new(ErrorCode::DiskFull, localized!("store-disk-full", path = path.display()))
         .hint(localized!("store-disk-full-hint"))
 }
 
-fn busy(path: &Path) -> StoreFault {
-    StoreFault::new(ErrorCode::StoreBusy, localized!("store-busy", path = path.display()))
+fn busy(path: &Path) -> Error {
+    Error::new(ErrorCode::StoreBusy, localized!("store-busy", path = path.display()))
         .hint(localized!("store-busy-hint"))
 }
 

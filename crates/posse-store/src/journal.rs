@@ -6,15 +6,14 @@ use std::collections::HashMap;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::state::TaskState;
-use posse_core::usage::Usage;
-use posse_core::{ErrorCode, Result, text};
+use posse_core::usage::{SpendingTotal, Usage};
+use posse_core::{Error, ErrorCode, Result, text};
 use posse_messages::localized;
-use posse_runtime::ports::NewTask;
+use posse_runtime::ports::{NewTask, ResultDelivery};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 
-use crate::commit::JobResult;
 use crate::context;
-use crate::fault::{self, StoreFault};
+use crate::fault::{self, StoreRefusal};
 use crate::leases;
 use crate::messages;
 use crate::signed;
@@ -27,6 +26,9 @@ pub(crate) const UNCOUNTED_MAX: i64 = 64;
 
 /// As many tokens as one reply may have to be counted later. A sum of so few cannot overflow.
 const TOKENS_LATER_MAX: u64 = 1 << 40;
+
+/// An owner that was silent for a day is forgotten; nobody waits that long for one.
+const SILENT_MS_MAX: i64 = 86_400_000;
 
 /// Tasks whose places are remembered; beyond it they are looked up again.
 const PLACES_MAX: usize = 4_096;
@@ -58,44 +60,11 @@ pub(crate) struct EncodedRecords {
     records: i64,
     /// They say something about the task that the columns of the journal do not have.
     change_row: bool,
-    sums: RowSums,
+    sums: SpendingTotal,
     /// Keys of messages that a run has read.
     steered: Vec<String>,
     /// Said by the last record that says it.
     pub state: Option<TaskState>,
-}
-
-/// Amounts that records add to the task's row.
-#[derive(Clone, Copy, Default)]
-struct RowSums {
-    turns: i64,
-    input_tokens: i64,
-    output_tokens: i64,
-    cost_micros: i64,
-    unpriced_tokens: i64,
-}
-
-impl RowSums {
-    fn plus(self, more: Self) -> Self {
-        Self {
-            turns: self.turns + more.turns,
-            input_tokens: self.input_tokens.saturating_add(more.input_tokens),
-            output_tokens: self.output_tokens.saturating_add(more.output_tokens),
-            cost_micros: self.cost_micros.saturating_add(more.cost_micros),
-            unpriced_tokens: self.unpriced_tokens.saturating_add(more.unpriced_tokens),
-        }
-    }
-
-    /// Sums of one record.
-    fn of(spent: &Usage) -> Self {
-        Self {
-            turns: 0,
-            input_tokens: signed(spent.input),
-            output_tokens: signed(spent.output),
-            cost_micros: signed(spent.cost_micros.unwrap_or(0)),
-            unpriced_tokens: if spent.cost_micros.is_none() { signed(spent.total()) } else { 0 },
-        }
-    }
 }
 
 /// A row of the journal: records of one append, of which at most the first is a reply.
@@ -136,24 +105,23 @@ impl JournalEntry {
 
 impl EncodedRecords {
     /// Encodes records into rows.
-    pub fn of(records: &[Record]) -> Self {
+    pub fn encode(records: &[Record]) -> Self {
         let mut entries = EncodedRecords {
             rows: Vec::with_capacity(1),
             records: records.len() as i64,
             change_row: false,
-            sums: RowSums::default(),
+            sums: SpendingTotal::default(),
             steered: Vec::new(),
             state: None,
         };
         for record in records {
-            entries.sums = entries.sums.plus(RowSums::of(&record.spent()));
+            entries.sums.add(&record.spending());
             entries.state = record.state().or(entries.state);
             if let Record::Steered { key, .. } = record {
                 entries.steered.push(key.clone());
             }
             let model = match record {
                 Record::Replied { reply, .. } => {
-                    entries.sums.turns += 1;
                     entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
                     Some(reply.model.clone())
@@ -175,9 +143,12 @@ impl EncodedRecords {
     }
 }
 
-/// Prepared statements of one transaction: looking a statement up costs a good part of running it.
-pub(crate) struct JournalStatements<'a> {
-    pub connection: &'a Connection,
+/// The open transaction, with prepared statements: looking a statement up costs a good part of running it.
+pub(crate) struct WriteTransaction<'a> {
+    connection: &'a Connection,
+    known: &'a mut SequenceCache,
+    /// Time of the group.
+    pub now: i64,
     insert: Prepared<'a>,
     count: Prepared<'a>,
     count_earlier: Prepared<'a>,
@@ -187,17 +158,25 @@ pub(crate) struct JournalStatements<'a> {
 
 type Prepared<'a> = RefCell<Option<CachedStatement<'a>>>;
 
-impl<'a> JournalStatements<'a> {
+impl<'a> WriteTransaction<'a> {
     /// Prepares the statements lazily on this connection.
-    pub fn new(connection: &'a Connection) -> Self {
+    pub fn new(connection: &'a Connection, known: &'a mut SequenceCache, now: i64) -> Self {
         Self {
             connection,
+            known,
+            now,
             insert: RefCell::default(),
             count: RefCell::default(),
             count_earlier: RefCell::default(),
             release: RefCell::default(),
             end_commands: RefCell::default(),
         }
+    }
+
+    /// Returns the connection for a write that bypasses `append`.
+    pub fn connection(&mut self) -> &'a Connection {
+        self.known.forget();
+        self.connection
     }
 
     fn run(&self, prepared: &Prepared<'a>, sql: &str, values: impl Params) -> rusqlite::Result<()> {
@@ -210,14 +189,31 @@ impl<'a> JournalStatements<'a> {
     }
 }
 
-pub(crate) fn create(
-    statements: &JournalStatements<'_>,
-    known: &mut SequenceCache,
+/// Returns the work that creates a task with its first records.
+pub(crate) fn creation(
+    task: NewTask,
+) -> impl FnMut(&mut WriteTransaction<'_>) -> Result<(), StoreRefusal> + Send + 'static {
+    let entries = EncodedRecords::encode(&task.records);
+    move |transaction| create(transaction, &task, &entries)
+}
+
+/// Returns the work that appends records.
+pub(crate) fn appending(
+    task: TaskId,
+    epoch: u64,
+    records: &[Record],
+) -> impl FnMut(&mut WriteTransaction<'_>) -> Result<(), StoreRefusal> + Send + 'static {
+    let entries = EncodedRecords::encode(records);
+    move |transaction| append(transaction, &task, signed(epoch), &entries)
+}
+
+fn create(
+    transaction: &mut WriteTransaction<'_>,
     task: &NewTask,
     entries: &EncodedRecords,
-    now: i64,
-) -> rusqlite::Result<Result<JobResult, StoreFault>> {
-    let connection = statements.connection;
+) -> Result<(), StoreRefusal> {
+    let (connection, now) = (transaction.connection, transaction.now);
+    let known = &mut *transaction.known;
     let start = task.records.iter().find_map(|record| match record {
         Record::Started(start) => Some(start),
         _ => None,
@@ -238,17 +234,15 @@ pub(crate) fn create(
             now
         ])?;
     if created == 0 {
-        return Ok(Err(StoreFault::new(
-            ErrorCode::InvalidRequest,
-            localized!("store-task-exists", task = task.id),
-        )
-        .hint(localized!("store-task-exists-hint"))));
+        let text = localized!("store-task-exists", task = task.id);
+        let exists = Error::new(ErrorCode::InvalidRequest, text);
+        return Err(exists.hint(localized!("store-task-exists-hint")).into());
     }
     let number = connection.last_insert_rowid();
     known.keep(
         &task.id,
         1,
-        JournalPosition { task: number, counted: 0, next: 0, uncounted: Some(RowSums::default()) },
+        JournalPosition { task: number, counted: 0, next: 0, uncounted: Some(SpendingTotal::default()) },
     );
     if known.session.as_deref() != Some(task.id.session()) {
         let workspace = start.map(|start| start.origin()).unwrap_or_default();
@@ -257,50 +251,46 @@ pub(crate) fn create(
     }
     if let Some(request) = &task.lease {
         known.something_held = Some(true);
-        if let Err(refused) = leases::acquire(connection, &task.id, 1, request)? {
-            return Ok(Err(refused));
-        }
+        leases::acquire(connection, &task.id, 1, request)?;
     }
-    append(statements, known, &task.id, 1, entries, now)
+    append(transaction, &task.id, 1, entries)
 }
 
-pub(crate) fn append(
-    statements: &JournalStatements<'_>,
-    known: &mut SequenceCache,
+fn append(
+    transaction: &mut WriteTransaction<'_>,
     task: &TaskId,
     epoch: i64,
     entries: &EncodedRecords,
-    now: i64,
-) -> rusqlite::Result<Result<JobResult, StoreFault>> {
-    let connection = statements.connection;
-    let Some(mut place) = known.find(connection, task, epoch)? else {
-        return why_not_advanced(connection, task, epoch).map(Err);
+) -> Result<(), StoreRefusal> {
+    let connection = transaction.connection;
+    let Some(mut place) = transaction.known.find(connection, task, epoch)? else {
+        return Err(why_not_advanced(connection, task, epoch));
     };
     let end = place.next + entries.records;
     if entries.change_row || end - place.counted > UNCOUNTED_MAX {
-        let sums = match place.uncounted {
-            Some(uncounted) => uncounted.plus(entries.sums),
-            None => {
-                statements.run(&statements.count_earlier, COUNT_EARLIER, [place.task])?;
-                entries.sums
-            }
-        };
-        count(statements, &place, entries, sums, now)?;
-        (place.counted, place.uncounted) = (end, Some(RowSums::default()));
-    } else {
-        place.uncounted = place.uncounted.map(|uncounted| uncounted.plus(entries.sums));
+        if place.uncounted.is_none() {
+            transaction.run(&transaction.count_earlier, COUNT_EARLIER, [place.task])?;
+        }
+        let mut sums = place.uncounted.unwrap_or_default();
+        sums.add(&entries.sums);
+        count(transaction, &place, entries, sums)?;
+        (place.counted, place.uncounted) = (end, Some(SpendingTotal::default()));
+    } else if let Some(uncounted) = &mut place.uncounted {
+        uncounted.add(&entries.sums);
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {
         position += entry.records;
-        insert(statements, position, entry, now)?;
+        insert(transaction, position, entry)?;
     }
-    if entries.state.is_some_and(|state| !state.is_running()) && known.something_is_held(connection)? {
-        statements.run(&statements.release, leases::RELEASE, [place.task])?;
-        statements.run(&statements.end_commands, leases::END_COMMANDS, [place.task])?;
+    if entries.state.is_some_and(|state| !state.is_running())
+        && transaction.known.something_is_held(connection)?
+    {
+        transaction.run(&transaction.release, leases::RELEASE, [place.task])?;
+        transaction.run(&transaction.end_commands, leases::END_COMMANDS, [place.task])?;
     }
     let ended = entries.state.is_some_and(|state| !state.is_running());
-    if (ended || !entries.steered.is_empty()) && known.message_is_queued(connection)? {
+    if (ended || !entries.steered.is_empty()) && transaction.known.message_is_queued(connection)? {
         for key in &entries.steered {
             connection.prepare_cached(messages::DELIVER)?.execute(params![place.task, key])?;
         }
@@ -308,8 +298,8 @@ pub(crate) fn append(
             connection.prepare_cached(messages::MISS)?.execute([place.task])?;
         }
     }
-    known.keep(task, epoch, JournalPosition { next: end, ..place });
-    Ok(Ok(JobResult::Records))
+    transaction.known.keep(task, epoch, JournalPosition { next: end, ..place });
+    Ok(())
 }
 
 /// Cached positions of tasks' next records, the session of the newest task and whether any lease exists; valid
@@ -393,7 +383,7 @@ struct JournalPosition {
     counted: i64,
     next: i64,
     /// Sums of the records from `counted` on, where they are known without reading.
-    uncounted: Option<RowSums>,
+    uncounted: Option<SpendingTotal>,
 }
 
 /// `None`: there is no such task, or it has another epoch.
@@ -405,21 +395,20 @@ fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result
             // The last one may be of an earlier task.
             let next = last.map_or(0, |last| last + 1 - (task << 32)).max(0);
             let counted = row.get(1)?;
-            let uncounted = (counted == next).then(RowSums::default);
+            let uncounted = (counted == next).then(SpendingTotal::default);
             Ok(JournalPosition { task, counted, next, uncounted })
         })
         .optional()
 }
 
 fn count(
-    statements: &JournalStatements<'_>,
+    transaction: &WriteTransaction<'_>,
     place: &JournalPosition,
     entries: &EncodedRecords,
-    sums: RowSums,
-    now: i64,
+    sums: SpendingTotal,
 ) -> rusqlite::Result<()> {
-    statements.run(
-        &statements.count,
+    transaction.run(
+        &transaction.count,
         "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
              cancel_ms = CASE coalesce(?5, status) WHEN 'running' THEN cancel_ms END,
              input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
@@ -430,33 +419,28 @@ fn count(
         params![
             place.task,
             place.next + entries.records,
-            sums.turns,
-            now,
+            signed(sums.turns),
+            transaction.now,
             entries.state.map(TaskState::wire),
-            sums.input_tokens,
-            sums.output_tokens,
-            sums.cost_micros,
-            sums.unpriced_tokens
+            signed(sums.input_tokens),
+            signed(sums.output_tokens),
+            signed(sums.cost_micros),
+            signed(sums.unpriced_tokens)
         ],
     )
 }
 
-fn insert(
-    statements: &JournalStatements<'_>,
-    position: i64,
-    entry: &JournalEntry,
-    now: i64,
-) -> rusqlite::Result<()> {
+fn insert(transaction: &WriteTransaction<'_>, position: i64, entry: &JournalEntry) -> rusqlite::Result<()> {
     let used = (!entry.spent.is_nothing()).then_some(&entry.spent);
     let count = |of: fn(&Usage) -> u64| used.map(|usage| signed(of(usage)));
-    statements.run(
-        &statements.insert,
+    transaction.run(
+        &transaction.insert,
         "INSERT INTO journal (position, kind, at_ms, model, input, output, cache_read, cache_write, reasoning, cost, payload)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             position,
             entry.kinds,
-            now,
+            transaction.now,
             entry.model,
             count(|usage| usage.input),
             count(|usage| usage.output),
@@ -469,22 +453,23 @@ fn insert(
     )
 }
 
-pub(crate) fn why_not_advanced(
-    connection: &Connection,
-    task: &TaskId,
-    epoch: i64,
-) -> rusqlite::Result<StoreFault> {
-    let current: Option<(i64, String)> = connection
-        .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
-        .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(match current {
-        None => fault::task_not_found(task),
-        Some((current, owner)) => {
-            StoreFault::new(ErrorCode::OwnerLost, localized!("owner-lost", task, owner, current, epoch))
-                .hint(localized!("owner-lost-hint"))
-        }
-    })
+/// Explains why a task is not at this epoch.
+pub(crate) fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> StoreRefusal {
+    let read = || {
+        connection
+            .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
+            .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()
+    };
+    let current: Option<(i64, String)> = match read() {
+        Ok(current) => current,
+        Err(e) => return e.into(),
+    };
+    let lost = |(current, owner): (i64, String)| {
+        let text = localized!("owner-lost", task, owner, current, epoch);
+        Error::new(ErrorCode::OwnerLost, text).hint(localized!("owner-lost-hint"))
+    };
+    current.map_or_else(|| fault::task_not_found(task), lost).into()
 }
 
 pub(crate) fn claim(
@@ -493,7 +478,7 @@ pub(crate) fn claim(
     from: Option<u64>,
     owner: &str,
     now: i64,
-) -> rusqlite::Result<Result<JobResult, StoreFault>> {
+) -> Result<u64, StoreRefusal> {
     let epoch: Option<i64> = connection
         .prepare_cached(
             "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3
@@ -501,8 +486,51 @@ pub(crate) fn claim(
         )?
         .query_row(params![task.as_str(), owner, now, from.map(signed)], |row| row.get(0))
         .optional()?;
-    match epoch {
-        Some(epoch) => Ok(Ok(JobResult::Epoch(epoch.unsigned_abs()))),
-        None => why_not_advanced(connection, task, from.map_or(0, signed)).map(Err),
+    let epoch = epoch.ok_or_else(|| why_not_advanced(connection, task, from.map_or(0, signed)))?;
+    Ok(epoch.unsigned_abs())
+}
+
+/// Stores a cancel request.
+pub(crate) fn cancel(connection: &Connection, task: &TaskId, now: i64) -> Result<(), StoreRefusal> {
+    let found = connection
+        .prepare_cached(
+            "UPDATE tasks SET cancel_ms = CASE status WHEN 'running' THEN coalesce(cancel_ms, ?2) END WHERE id = ?1",
+        )?
+        .execute(params![task.as_str(), now])?;
+    if found == 0 { Err(fault::task_not_found(task).into()) } else { Ok(()) }
+}
+
+/// Raises the delivery state of a result: inside the transaction that writes, so that of several collectors the first is the only one.
+pub(crate) fn deliver(
+    connection: &Connection,
+    task: &TaskId,
+    next: &ResultDelivery,
+) -> Result<ResultDelivery, StoreRefusal> {
+    let now: Option<Option<String>> = connection
+        .prepare_cached("SELECT delivery FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    let now = ResultDelivery::from_store(now.ok_or_else(|| fault::task_not_found(task))?.as_deref());
+    let raised = now.raised_to(next);
+    if raised != now {
+        connection
+            .prepare_cached("UPDATE tasks SET delivery = ?2 WHERE id = ?1")?
+            .execute(params![task.as_str(), raised.stored()])?;
     }
+    Ok(raised)
+}
+
+/// Stores a sign of life of an owner.
+pub(crate) fn beat(transaction: &WriteTransaction<'_>, owner: &str, now: i64) -> Result<(), StoreRefusal> {
+    let connection = transaction.connection;
+    let fresh = connection
+        .prepare_cached("UPDATE owners SET beat_ms = ?2 WHERE owner = ?1")?
+        .execute(params![owner, now])?;
+    if fresh == 0 {
+        connection
+            .prepare_cached("DELETE FROM owners WHERE beat_ms < ?1")?
+            .execute([now.saturating_sub(SILENT_MS_MAX)])?;
+        connection.prepare_cached("INSERT INTO owners VALUES (?1, ?2)")?.execute(params![owner, now])?;
+    }
+    Ok(())
 }

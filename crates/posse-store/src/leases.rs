@@ -1,16 +1,13 @@
 //! Write leases as rows. A row lives from the moment a task gets its places to the task's end; who holds it and whether that
 //! was heard of is in the task's own row.
 
-use std::path::Path;
-
+use posse_core::Result;
 use posse_core::id::TaskId;
 use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
-use posse_core::{Error, Result};
 use posse_runtime::ports::LeaseRequest;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::commit::JobResult;
-use crate::fault::{self, StoreFault};
+use crate::fault::{self, StoreRefusal};
 use crate::reader::unsigned;
 use crate::{journal, signed};
 
@@ -26,22 +23,18 @@ pub(crate) fn acquire(
     task: &TaskId,
     epoch: i64,
     request: &LeaseRequest,
-) -> rusqlite::Result<Result<JobResult, StoreFault>> {
-    let number = match number(connection, task, epoch)? {
-        None => return journal::why_not_advanced(connection, task, epoch).map(Err),
-        Some((_, false)) => return Ok(Err(has_ended(task).into())),
-        Some((number, true)) => number,
-    };
+) -> Result<u64, StoreRefusal> {
+    let number = number(connection, task, epoch)?;
     let held = all(connection)?;
     if let Some(own) = held.iter().find(|lease| lease.task == *task && lease.places == request.places) {
-        return Ok(Ok(JobResult::Token(own.token)));
+        return Ok(own.token);
     }
     let ancestors = ancestors(connection, task)?;
     let in_the_way = in_the_way(&request.places, task, &ancestors, &held);
     let (ended, kept): (Vec<&Lease>, Vec<&Lease>) =
         in_the_way.into_iter().partition(|lease| request.ends(lease));
     if !kept.is_empty() {
-        return Ok(Err(conflict(&request.places, &kept).into()));
+        return Err(conflict(&request.places, &kept).into());
     }
     for lease in ended {
         delete(connection, &lease.task, lease.token)?;
@@ -55,7 +48,7 @@ pub(crate) fn acquire(
             request.places.paths.join("\n"),
             signed(request.now_ms)
         ])?;
-    Ok(Ok(JobResult::Token(connection.last_insert_rowid().unsigned_abs())))
+    Ok(connection.last_insert_rowid().unsigned_abs())
 }
 
 /// Ends the lease of a task, by its number.
@@ -77,86 +70,77 @@ pub(crate) fn begin_command(
     epoch: i64,
     places: &WritePaths,
     now_ms: i64,
-) -> rusqlite::Result<Result<JobResult, StoreFault>> {
-    let number = match number(connection, task, epoch)? {
-        None => return journal::why_not_advanced(connection, task, epoch).map(Err),
-        Some((_, false)) => return Ok(Err(has_ended(task).into())),
-        Some((number, true)) => number,
-    };
+) -> Result<u64, StoreRefusal> {
+    let number = number(connection, task, epoch)?;
     connection
         .prepare_cached(
             "INSERT INTO commands (task, at_epoch, workspace, paths, since_ms, after) VALUES (?1, ?2, ?3, ?4, ?5,
                  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'leases'), 0))",
         )?
         .execute(params![number, epoch, places.workspace, places.paths.join("\n"), now_ms])?;
-    Ok(Ok(JobResult::Token(connection.last_insert_rowid().unsigned_abs())))
+    Ok(connection.last_insert_rowid().unsigned_abs())
 }
 
-pub(crate) fn end_command(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
+pub(crate) fn end_command(connection: &Connection, task: &TaskId, token: u64) -> Result<(), StoreRefusal> {
     connection
         .prepare_cached(
             "DELETE FROM commands WHERE token = ?2 AND task = (SELECT number FROM tasks WHERE id = ?1)",
         )?
-        .execute(params![task.as_str(), signed(token)])
-        .map(drop)
+        .execute(params![task.as_str(), signed(token)])?;
+    Ok(())
 }
 
-pub(crate) fn commands(connection: &Connection, path: &Path) -> Result<Vec<WritingCommand>> {
+pub(crate) fn commands(connection: &Connection) -> Result<Vec<WritingCommand>, StoreRefusal> {
     let command = |row: &Row<'_>| Ok(WritingCommand { by: lease(row)?, after: unsigned(row, 8)? });
-    let read = || -> rusqlite::Result<Vec<WritingCommand>> {
-        let query = format!(
-            "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}, after
-             FROM commands JOIN tasks ON number = task AND epoch = at_epoch ORDER BY token"
-        );
-        connection.prepare_cached(&query)?.query_map([], command)?.collect()
-    };
-    read().map_err(|e| fault::from_sqlite(path, e).into())
+    let query = format!(
+        "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}, after
+         FROM commands JOIN tasks ON number = task AND epoch = at_epoch ORDER BY token"
+    );
+    Ok(connection.prepare_cached(&query)?.query_map([], command)?.collect::<rusqlite::Result<_>>()?)
 }
 
-pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
+pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> Result<(), StoreRefusal> {
     connection
         .prepare_cached(
             "DELETE FROM leases WHERE token = ?2 AND task = (SELECT number FROM tasks WHERE id = ?1)",
         )?
-        .execute(params![task.as_str(), signed(token)])
-        .map(drop)
+        .execute(params![task.as_str(), signed(token)])?;
+    Ok(())
 }
 
-pub(crate) fn list(connection: &Connection, path: &Path) -> Result<Vec<Lease>> {
-    all(connection).map_err(|e| fault::from_sqlite(path, e).into())
-}
-
-pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Result<WriteState> {
-    let failed = |e| Error::from(fault::from_sqlite(path, e));
+/// Reads what a task that writes has to know.
+pub(crate) fn writing(connection: &Connection, task: &TaskId) -> Result<WriteState, StoreRefusal> {
     // One instant: none of the three readings sees a write that another does not.
-    let instant = connection.unchecked_transaction().map_err(failed)?;
+    let instant = connection.unchecked_transaction()?;
     let found: Option<(u64, u64)> = instant
-        .prepare_cached(&format!("SELECT epoch, {SEEN} FROM tasks WHERE id = ?1"))
-        .and_then(|mut statement| {
-            let read = |row: &Row<'_>| Ok((unsigned(row, 0)?, unsigned(row, 1)?));
-            statement.query_row([task.as_str()], read).optional()
-        })
-        .map_err(failed)?;
+        .prepare_cached(&format!("SELECT epoch, {SEEN} FROM tasks WHERE id = ?1"))?
+        .query_row([task.as_str()], |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?)))
+        .optional()?;
     let (epoch, seen_ms) = found.ok_or_else(|| fault::task_not_found(task))?;
-    let ancestors = ancestors(&instant, task).map_err(failed)?;
-    let leases = all(&instant).map_err(failed)?;
+    let (ancestors, leases) = (ancestors(&instant, task)?, all(&instant)?);
     Ok(WriteState { epoch, seen_ms, ancestors, leases })
 }
 
-/// The task's number and whether it runs; `None`: there is no such task, or it has another epoch.
-fn number(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<(i64, bool)>> {
-    connection
+/// Returns the number of a running task that this epoch may write to.
+fn number(connection: &Connection, task: &TaskId, epoch: i64) -> Result<i64, StoreRefusal> {
+    let found = connection
         .prepare_cached("SELECT number, status = 'running' FROM tasks WHERE id = ?1 AND epoch = ?2")?
         .query_row(params![task.as_str(), epoch], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()
+        .optional()?;
+    match found {
+        Some((number, true)) => Ok(number),
+        Some((_, false)) => Err(has_ended(task).into()),
+        None => Err(journal::why_not_advanced(connection, task, epoch)),
+    }
 }
 
-fn all(connection: &Connection) -> rusqlite::Result<Vec<Lease>> {
+/// Every lease, oldest first.
+pub(crate) fn all(connection: &Connection) -> Result<Vec<Lease>, StoreRefusal> {
     let query = format!(
         "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}
          FROM leases JOIN tasks ON number = task ORDER BY token"
     );
-    connection.prepare_cached(&query)?.query_map([], lease)?.collect()
+    Ok(connection.prepare_cached(&query)?.query_map([], lease)?.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The ids of those above a task, whether they are in the store or not.

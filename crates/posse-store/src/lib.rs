@@ -38,10 +38,6 @@ use posse_runtime::ports::{
     ResultDelivery, SessionRow, SteeringMessage, StoredRecord, TaskQuery, TaskQuestion, TaskRow,
 };
 
-use crate::approvals::ApprovalAct;
-use crate::commit::{JobResult, WriteJob};
-use crate::context::SessionChange;
-use crate::messages::MessageAct;
 use crate::reader::StoreReader;
 use crate::retention::Keeper;
 use crate::writer::StoreWriter;
@@ -123,13 +119,13 @@ impl SqliteStore {
 
     /// Sums of each of these tasks with everything below it.
     pub async fn tree_totals(&self, tasks: Vec<TaskId>) -> Result<Vec<SpendingTotal>> {
-        self.reader.read(move |connection, path| reader::tree_totals(connection, path, &tasks)).await
+        self.reader.read(move |connection| reader::tree_totals(connection, &tasks)).await
     }
 
     /// Spending since an instant, one line for each group, the dearest first.
     pub async fn spending(&self, by: SpendingGroup, since_ms: u64) -> Result<Vec<SpendingLine>> {
         let since_ms = signed(since_ms);
-        self.reader.read(move |connection, path| reader::spending(connection, path, by, since_ms)).await
+        self.reader.read(move |connection| reader::spending(connection, by, since_ms)).await
     }
 
     /// Every tree of tasks, the one that changed last at the end.
@@ -140,7 +136,7 @@ impl SqliteStore {
     /// The tasks of a tree, and how many bytes their journals have.
     pub async fn tree_contents(&self, root: &TaskId) -> Result<(Vec<TaskId>, u64)> {
         let root = root.clone();
-        self.reader.read(move |connection, path| retention::contents(connection, path, &root)).await
+        self.reader.read(move |connection| retention::contents(connection, &root)).await
     }
 
     /// Deletes a tree whole, with its approvals and, if its root is a session's own task, with what that session shared. What it cost
@@ -156,12 +152,14 @@ impl SqliteStore {
 
     /// Returns the size of the store.
     pub async fn size(&self) -> Result<StoreSize> {
-        self.reader.read(retention::size).await
+        let path = self.path.clone();
+        self.reader.read(move |connection| retention::size(connection, &path)).await
     }
 
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.
     pub async fn integrity(&self) -> Result<()> {
-        self.reader.read(open::integrity).await
+        let path = self.path.clone();
+        self.reader.read(move |connection| Ok(open::integrity(connection, &path)?)).await
     }
 }
 
@@ -172,13 +170,11 @@ pub fn check(path: impl AsRef<Path>) -> Result<StoreHealth> {
 
 impl JournalStore for SqliteStore {
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>> {
-        let answer = self.writer.write(WriteJob::create(task));
-        Box::pin(async move { answer.wait().await.map(drop) })
+        self.writer.write(journal::creation(task))
     }
 
     fn append(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
-        let answer = self.writer.write(WriteJob::append(task.clone(), epoch, records));
-        Box::pin(async move { answer.wait().await.map(drop) })
+        self.writer.write(journal::appending(task.clone(), epoch, records))
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
@@ -190,8 +186,8 @@ impl JournalStore for SqliteStore {
     }
 
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(WriteJob::Cancel { task: task.clone() });
-        Box::pin(async move { answer.wait().await.map(drop) })
+        let task = task.clone();
+        self.writer.write(move |write| journal::cancel(write.connection(), &task, write.now))
     }
 
     fn deliver<'a>(
@@ -199,25 +195,20 @@ impl JournalStore for SqliteStore {
         task: &'a TaskId,
         delivery: ResultDelivery,
     ) -> BoxFuture<'a, Result<ResultDelivery>> {
-        let answer = self.writer.write(WriteJob::Deliver { task: task.clone(), delivery });
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Delivery(delivery) => Ok(delivery),
-                _ => unreachable!("a delivery is written"),
-            }
-        })
+        let task = task.clone();
+        self.writer.write(move |write| journal::deliver(write.connection(), &task, &delivery))
     }
 
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
-        Box::pin(self.reader.read(reader::cancel_requests))
+        self.reader.read(reader::cancel_requests)
     }
 
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
-        let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| {
-            let records = reader::records(connection, path, &task, 0, usize::MAX)?;
+        let (task, path) = (task.clone(), self.path.clone());
+        self.reader.read(move |connection| {
+            let records = reader::records(connection, &path, &task, 0, usize::MAX)?;
             Ok(records.into_iter().map(|stored| stored.record).collect())
-        }))
+        })
     }
 
     fn records_from<'a>(
@@ -226,25 +217,23 @@ impl JournalStore for SqliteStore {
         from: u64,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRecord>>> {
-        let task = task.clone();
-        Box::pin(
-            self.reader.read(move |connection, path| reader::records(connection, path, &task, from, limit)),
-        )
+        let (task, path) = (task.clone(), self.path.clone());
+        self.reader.read(move |connection| reader::records(connection, &path, &task, from, limit))
     }
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| reader::task(connection, path, &task)))
+        self.reader.read(move |connection| reader::task(connection, &task))
     }
 
     fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
-        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
+        self.reader.read(move |connection| reader::tasks(connection, &query))
     }
 
     fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
         Box::pin(async move {
             let mut totals = self.tree_totals(vec![task.clone()]).await?;
-            totals.pop().filter(|total| total.tasks > 0).ok_or_else(|| fault::task_not_found(task).into())
+            totals.pop().filter(|total| total.tasks > 0).ok_or_else(|| fault::task_not_found(task))
         })
     }
 }
@@ -256,28 +245,22 @@ impl LeaseStore for SqliteStore {
         epoch: u64,
         request: LeaseRequest,
     ) -> BoxFuture<'a, Result<u64>> {
-        let job = WriteJob::Lease { task: task.clone(), epoch: signed(epoch), request };
-        let answer = self.writer.write(job);
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Token(token) => Ok(token),
-                _ => unreachable!("a lease has a token"),
-            }
-        })
+        let task = task.clone();
+        self.writer.write(move |write| leases::acquire(write.connection(), &task, signed(epoch), &request))
     }
 
     fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(WriteJob::EndLease { task: task.clone(), token });
-        Box::pin(async move { answer.wait().await.map(drop) })
+        let task = task.clone();
+        self.writer.write(move |write| leases::delete(write.connection(), &task, token))
     }
 
     fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>> {
-        Box::pin(self.reader.read(leases::list))
+        self.reader.read(leases::all)
     }
 
     fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<WriteState>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| leases::writing(connection, path, &task)))
+        self.reader.read(move |connection| leases::writing(connection, &task))
     }
 
     fn begin_command<'a>(
@@ -287,34 +270,30 @@ impl LeaseStore for SqliteStore {
         places: WritePaths,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<u64>> {
-        let job = WriteJob::BeginCommand { task: task.clone(), epoch: signed(epoch), places, now_ms };
-        let answer = self.writer.write(job);
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Token(token) => Ok(token),
-                _ => unreachable!("a command has a token"),
-            }
+        let task = task.clone();
+        self.writer.write(move |write| {
+            leases::begin_command(write.connection(), &task, signed(epoch), &places, signed(now_ms))
         })
     }
 
     fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(WriteJob::EndCommand { task: task.clone(), token });
-        Box::pin(async move { answer.wait().await.map(drop) })
+        let task = task.clone();
+        self.writer.write(move |write| leases::end_command(write.connection(), &task, token))
     }
 
     fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>> {
-        Box::pin(self.reader.read(leases::commands))
+        self.reader.read(leases::commands)
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.write(WriteJob::Beat { owner: owner.to_owned(), now_ms });
-        Box::pin(async move { answer.wait().await.map(drop) })
+        let owner = owner.to_owned();
+        self.writer.write(move |write| journal::beat(write, &owner, signed(now_ms)))
     }
 }
 
 impl ApprovalStore for SqliteStore {
     fn park(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>> {
-        Box::pin(self.change_approval(ApprovalAct::Park(request)))
+        self.writer.write(move |write| approvals::park(write.connection(), &request))
     }
 
     fn answer<'a>(
@@ -323,67 +302,51 @@ impl ApprovalStore for SqliteStore {
         hash: &'a str,
         answer: ApprovalAnswer,
     ) -> BoxFuture<'a, Result<ParkedCall>> {
-        Box::pin(self.change_approval(ApprovalAct::Answer {
-            id: id.to_owned(),
-            hash: hash.to_owned(),
-            answer,
-        }))
+        let (id, hash) = (id.to_owned(), hash.to_owned());
+        self.writer.write(move |write| approvals::answer(write.connection(), &id, &hash, &answer))
     }
 
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
-        let answer = self
-            .writer
-            .write(WriteJob::Approval(ApprovalAct::Close { task: task.clone(), why: why.to_owned() }));
-        Box::pin(async move { answer.wait().await.map(drop) })
+        let (task, why) = (task.clone(), why.to_owned());
+        self.writer.write(move |write| approvals::close(write.connection(), &task, &why))
     }
 
     fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>> {
         let id = id.to_owned();
-        Box::pin(self.reader.read(move |connection, path| approvals::find(connection, path, &id)))
+        self.reader.read(move |connection| approvals::find(connection, &id))
     }
 
     fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>> {
-        Box::pin(self.reader.read(move |connection, path| approvals::list(connection, path, &query)))
+        self.reader.read(move |connection| approvals::list(connection, &query))
     }
 }
 
 impl MessageStore for SqliteStore {
     fn send_message(&self, message: SteeringMessage) -> BoxFuture<'_, Result<MessageReceipt>> {
-        let answer = self.writer.write(WriteJob::Message(MessageAct::Send(message)));
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Receipt(receipt) => Ok(receipt),
-                _ => unreachable!("a message has a receipt"),
-            }
-        })
+        self.writer.write(move |write| messages::send(write.connection(), &message))
     }
 
     fn queued_messages<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<SteeringMessage>>> {
         let session = session.to_owned();
-        Box::pin(self.reader.read(move |connection, path| messages::queued(connection, path, &session)))
+        self.reader.read(move |connection| messages::queued(connection, &session))
     }
 
     fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>> {
-        Box::pin(self.change_question(MessageAct::Ask(question)))
+        self.writer.write(move |write| messages::ask(write.connection(), &question))
     }
 
     fn answer_question(&self, answer: QuestionAnswer) -> BoxFuture<'_, Result<Option<TaskQuestion>>> {
-        let answer = self.writer.write(WriteJob::Message(MessageAct::Answer(answer)));
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Answered(question) => Ok(question),
-                _ => unreachable!("it answers a question"),
-            }
-        })
+        self.writer.write(move |write| messages::answer(write.connection(), &answer))
     }
 
     fn close_question<'a>(&'a self, task: &'a TaskId, id: u32) -> BoxFuture<'a, Result<TaskQuestion>> {
-        Box::pin(self.change_question(MessageAct::Close { task: task.clone(), id }))
+        let task = task.clone();
+        self.writer.write(move |write| messages::close(write.connection(), &task, id))
     }
 
     fn question<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Option<TaskQuestion>>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| messages::newest(connection, path, &task)))
+        self.reader.read(move |connection| messages::newest(connection, &task))
     }
 }
 
@@ -394,24 +357,24 @@ impl ContextStore for SqliteStore {
         workspace: &'a str,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Create(workspace.to_owned()), now_ms)
+        let (session, workspace) = (session.to_owned(), workspace.to_owned());
+        self.writer.write(move |write| {
+            context::create_session(write.connection(), &session, &workspace, signed(now_ms))
+        })
     }
 
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {
-        Box::pin(self.reader.read(move |connection, path| context::sessions(connection, path, limit, now_ms)))
+        self.reader.read(move |connection| context::sessions(connection, limit, now_ms))
     }
 
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Archive, now_ms)
+        let session = session.to_owned();
+        self.writer.write(move |write| context::archive_session(write.connection(), &session, signed(now_ms)))
     }
 
-    fn keep_agent<'a>(
-        &'a self,
-        session: &'a str,
-        agent: KeptAgent,
-        now_ms: u64,
-    ) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Keep(agent), now_ms)
+    fn keep_agent<'a>(&'a self, session: &'a str, agent: KeptAgent, _: u64) -> BoxFuture<'a, Result<()>> {
+        let session = session.to_owned();
+        self.writer.write(move |write| context::keep_agent(write.connection(), &session, &agent))
     }
 
     fn kept_agents<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<KeptAgent>>> {
@@ -419,17 +382,12 @@ impl ContextStore for SqliteStore {
     }
 
     fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Delete, now_ms)
+        let session = session.to_owned();
+        self.writer.write(move |write| context::delete_session(write.connection(), &session, signed(now_ms)))
     }
 
     fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<ChangeResult>> {
-        let answer = self.writer.write(WriteJob::Change(Box::new(request)));
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Context(changed) => Ok(changed),
-                _ => unreachable!("a change writes to the context"),
-            }
-        })
+        self.writer.write(move |write| context::change(write.connection(), &request))
     }
 
     fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<ValueHead>>> {
@@ -478,52 +436,21 @@ impl SqliteStore {
     /// Looks up where a session stands in its life; `None` if there is none of this id.
     pub async fn session_state(&self, session: &str) -> Result<Option<SessionState>> {
         let session = session.to_owned();
-        self.reader.read(move |connection, path| context::state(connection, path, &session)).await
-    }
-
-    async fn change_approval(&self, act: ApprovalAct) -> Result<ParkedCall> {
-        match self.writer.write(WriteJob::Approval(act)).wait().await? {
-            JobResult::Approval(Some(parked)) => Ok(*parked),
-            _ => unreachable!("it writes an approval"),
-        }
-    }
-
-    async fn change_question(&self, act: MessageAct) -> Result<TaskQuestion> {
-        match self.writer.write(WriteJob::Message(act)).wait().await? {
-            JobResult::Question(question) => Ok(question),
-            _ => unreachable!("it writes a question"),
-        }
+        self.reader.read(move |connection| context::state(connection, &session)).await
     }
 
     fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
         let (task, owner) = (task.clone(), owner.to_owned());
-        let answer = self.writer.write(WriteJob::Claim { task, from, owner });
-        Box::pin(async move {
-            match answer.wait().await? {
-                JobResult::Epoch(epoch) => Ok(epoch),
-                _ => unreachable!("a claim writes an epoch"),
-            }
-        })
-    }
-
-    fn change_session(
-        &self,
-        session: &str,
-        change: SessionChange,
-        now_ms: u64,
-    ) -> BoxFuture<'static, Result<()>> {
-        let session = session.to_owned();
-        let answer = self.writer.write(WriteJob::Session { session, change, now_ms });
-        Box::pin(async move { answer.wait().await.map(drop) })
+        self.writer.write(move |write| journal::claim(write.connection(), &task, from, &owner, write.now))
     }
 
     fn read_context<T: Send + 'static>(
         &self,
         session: &str,
-        query: impl FnOnce(&rusqlite::Connection, i64) -> Result<T, context::ContextRefusal> + Send + 'static,
+        query: impl FnOnce(&rusqlite::Connection, i64) -> Result<T, fault::StoreRefusal> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let session = session.to_owned();
-        Box::pin(self.reader.read(move |connection, path| context::read(connection, path, &session, query)))
+        self.reader.read(move |connection| context::read(connection, &session, query))
     }
 }
 

@@ -1,9 +1,7 @@
 //! Messages and questions of tasks as rows.
 
-use std::path::Path;
-
+use posse_core::Result;
 use posse_core::id::TaskId;
-use posse_core::{Error, Result};
 use posse_runtime::ports::{
     MessageReceipt, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState, SteeringMessage,
     TaskQuestion, UNREAD_MAX,
@@ -11,18 +9,9 @@ use posse_runtime::ports::{
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
 
-use crate::commit::JobResult;
-use crate::fault::{self, StoreFault};
+use crate::fault::{self, StoreRefusal};
 use crate::reader::unsigned;
 use crate::signed;
-
-/// An operation on messages and questions.
-pub(crate) enum MessageAct {
-    Send(SteeringMessage),
-    Ask(NewQuestion),
-    Answer(QuestionAnswer),
-    Close { task: TaskId, id: u32 },
-}
 
 /// Marks a message as read in the turn that its task is about to ask for.
 pub(crate) const DELIVER: &str = "UPDATE messages SET turn = 1 + (
@@ -37,36 +26,21 @@ pub(crate) const MISS: &str = "UPDATE messages SET turn = 0 WHERE task = ?1 AND 
 /// Tells whether any message is queued.
 pub(crate) const ANY: &str = "SELECT EXISTS (SELECT 1 FROM messages WHERE turn IS NULL)";
 
-/// Performs the operation.
-pub(crate) fn write(
-    connection: &Connection,
-    act: &MessageAct,
-) -> rusqlite::Result<Result<JobResult, StoreFault>> {
-    let task = match act {
-        MessageAct::Send(SteeringMessage { task, .. })
-        | MessageAct::Ask(NewQuestion { task, .. })
-        | MessageAct::Answer(QuestionAnswer { task, .. })
-        | MessageAct::Close { task, .. } => task,
-    };
-    let found: Option<(i64, bool)> = connection
+/// Returns the number of a task, and whether it runs.
+fn number(connection: &Connection, task: &TaskId) -> Result<(i64, bool), StoreRefusal> {
+    let found = connection
         .prepare_cached("SELECT number, status = 'running' FROM tasks WHERE id = ?1")?
         .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((number, is_running)) = found else { return Ok(Err(fault::task_not_found(task))) };
-    Ok(Ok(match act {
-        MessageAct::Send(message) => JobResult::Receipt(send(connection, number, is_running, message)?),
-        MessageAct::Ask(question) => JobResult::Question(ask(connection, number, question)?),
-        MessageAct::Answer(given) => JobResult::Answered(answer(connection, number, is_running, given)?),
-        MessageAct::Close { id, .. } => JobResult::Question(close(connection, number, *id)?),
-    }))
+    found.ok_or_else(|| fault::task_not_found(task).into())
 }
 
-fn send(
+/// Queues a message for a task.
+pub(crate) fn send(
     connection: &Connection,
-    task: i64,
-    is_running: bool,
     message: &SteeringMessage,
-) -> rusqlite::Result<MessageReceipt> {
+) -> Result<MessageReceipt, StoreRefusal> {
+    let (task, is_running) = number(connection, &message.task)?;
     let known: Option<Option<u32>> = connection
         .prepare_cached("SELECT turn FROM messages WHERE task = ?1 AND key = ?2")?
         .query_row(params![task, message.key], |row| row.get(0))
@@ -108,7 +82,9 @@ fn question_row(row: &Row<'_>) -> rusqlite::Result<TaskQuestion> {
     Ok(TaskQuestion { question, state })
 }
 
-fn ask(connection: &Connection, task: i64, new: &NewQuestion) -> rusqlite::Result<TaskQuestion> {
+/// Stores a question, or opens it again.
+pub(crate) fn ask(connection: &Connection, new: &NewQuestion) -> Result<TaskQuestion, StoreRefusal> {
+    let (task, _) = number(connection, &new.task)?;
     connection
         .prepare_cached(
             "INSERT INTO questions (task, key, place, text, options, asked_ms, is_open)
@@ -116,17 +92,18 @@ fn ask(connection: &Connection, task: i64, new: &NewQuestion) -> rusqlite::Resul
              ON CONFLICT (task, key) DO UPDATE SET is_open = answer IS NULL",
         )?
         .execute(params![task, new.key, new.text, json!(new.options).to_string(), signed(new.asked_ms)])?;
-    connection
+    let asked = connection
         .prepare_cached(&format!("{QUESTION} WHERE task = ?1 AND key = ?2"))?
-        .query_row(params![task, new.key], question_row)
+        .query_row(params![task, new.key], question_row)?;
+    Ok(asked)
 }
 
-fn answer(
+/// Answers the newest question of a task, if it is open.
+pub(crate) fn answer(
     connection: &Connection,
-    task: i64,
-    is_running: bool,
     given: &QuestionAnswer,
-) -> rusqlite::Result<Option<TaskQuestion>> {
+) -> Result<Option<TaskQuestion>, StoreRefusal> {
+    let (task, is_running) = number(connection, &given.task)?;
     let by_key = || {
         connection
             .prepare_cached(&format!("{QUESTION} WHERE task = ?1 AND answered_by = ?2"))?
@@ -144,52 +121,48 @@ fn answer(
             )?
             .execute(params![task, given.key, given.text])?;
     }
-    by_key()
+    Ok(by_key()?)
 }
 
-fn close(connection: &Connection, task: i64, id: u32) -> rusqlite::Result<TaskQuestion> {
+/// Closes a question, unless it is answered.
+pub(crate) fn close(connection: &Connection, task: &TaskId, id: u32) -> Result<TaskQuestion, StoreRefusal> {
+    let (task, _) = number(connection, task)?;
     connection
         .prepare_cached("UPDATE questions SET is_open = 0 WHERE task = ?1 AND place = ?2")?
         .execute(params![task, id])?;
-    connection
+    let closed = connection
         .prepare_cached(&format!("{QUESTION} WHERE task = ?1 AND place = ?2"))?
-        .query_row(params![task, id], question_row)
+        .query_row(params![task, id], question_row)?;
+    Ok(closed)
 }
 
 /// Messages to tasks of a session that no run has read, oldest first.
-pub(crate) fn queued(connection: &Connection, path: &Path, session: &str) -> Result<Vec<SteeringMessage>> {
-    let read = || -> rusqlite::Result<Vec<SteeringMessage>> {
-        let message = |row: &Row<'_>| {
-            Ok(SteeringMessage {
-                task: TaskId::from_store(row.get(0)?),
-                key: row.get(1)?,
-                text: row.get(2)?,
-                sent_ms: unsigned(row, 3)?,
-            })
-        };
-        connection
-            .prepare_cached(
-                "SELECT id, key, text, sent_ms FROM messages CROSS JOIN tasks ON tasks.number = task
-                 WHERE turn IS NULL ORDER BY messages.number",
-            )?
-            .query_map([], message)?
-            .collect()
+pub(crate) fn queued(connection: &Connection, session: &str) -> Result<Vec<SteeringMessage>, StoreRefusal> {
+    let message = |row: &Row<'_>| {
+        Ok(SteeringMessage {
+            task: TaskId::from_store(row.get(0)?),
+            key: row.get(1)?,
+            text: row.get(2)?,
+            sent_ms: unsigned(row, 3)?,
+        })
     };
-    let mut messages = read().map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
+    let mut messages: Vec<SteeringMessage> = connection
+        .prepare_cached(
+            "SELECT id, key, text, sent_ms FROM messages CROSS JOIN tasks ON tasks.number = task
+             WHERE turn IS NULL ORDER BY messages.number",
+        )?
+        .query_map([], message)?
+        .collect::<rusqlite::Result<_>>()?;
     messages.retain(|message| message.task.session() == session);
     Ok(messages)
 }
 
 /// The newest question of a task.
-pub(crate) fn newest(connection: &Connection, path: &Path, task: &TaskId) -> Result<Option<TaskQuestion>> {
-    let failed = |e| Error::from(fault::from_sqlite(path, e));
-    let number: i64 = connection
-        .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
-        .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
-        .map_err(failed)?
-        .ok_or_else(|| Error::from(fault::task_not_found(task)))?;
-    connection
-        .prepare_cached(&format!("{QUESTION} WHERE task = ?1 ORDER BY number DESC LIMIT 1"))
-        .and_then(|mut statement| statement.query_row([number], question_row).optional())
-        .map_err(failed)
+pub(crate) fn newest(connection: &Connection, task: &TaskId) -> Result<Option<TaskQuestion>, StoreRefusal> {
+    let (number, _) = number(connection, task)?;
+    let newest = connection
+        .prepare_cached(&format!("{QUESTION} WHERE task = ?1 ORDER BY number DESC LIMIT 1"))?
+        .query_row([number], question_row)
+        .optional()?;
+    Ok(newest)
 }

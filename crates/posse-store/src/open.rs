@@ -11,7 +11,7 @@ use posse_messages::localized;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::fault::{self, StoreFault};
+use crate::fault;
 use crate::schema;
 
 /// Pages in the write-ahead log before a checkpoint: 2 MB. A checkpoint costs two fsyncs, so it should be rare; afterwards the log
@@ -42,7 +42,7 @@ pub struct StoreHealth {
 
 /// Makes the directory (0700) and an empty file (0600) where they are absent. Returns the path with the directory's
 /// links resolved: a link in place of the file itself is refused, because whoever set it chose where we write.
-pub(crate) fn prepare_file(path: &Path) -> Result<PathBuf, StoreFault> {
+pub(crate) fn prepare_file(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| fault::unavailable(path))?;
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -60,7 +60,7 @@ pub(crate) fn prepare_file(path: &Path) -> Result<PathBuf, StoreFault> {
     Ok(resolved)
 }
 
-fn refuse_odd_file(path: &Path) -> Result<(), StoreFault> {
+fn refuse_odd_file(path: &Path) -> Result<()> {
     let kind = fs::symlink_metadata(path).map_err(|e| fault::from_io(path, e))?.file_type();
     if kind.is_file() {
         return Ok(());
@@ -69,11 +69,11 @@ fn refuse_odd_file(path: &Path) -> Result<(), StoreFault> {
         true => localized!("store-is-link", path = path.display()),
         false => localized!("store-not-regular", path = path.display()),
     };
-    Err(StoreFault::new(ErrorCode::StoreUnavailable, message).hint(localized!("store-odd-file-hint")))
+    Err(Error::new(ErrorCode::StoreUnavailable, message).hint(localized!("store-odd-file-hint")))
 }
 
 /// The connection that writes.
-pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, StoreFault> {
+pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection> {
     let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Until the schema is known to be ours, even closing must not write.
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop))?;
@@ -108,7 +108,7 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Sto
 }
 
 /// A connection that cannot write.
-pub(crate) fn connect_reader(path: &Path) -> Result<Connection, StoreFault> {
+pub(crate) fn connect_reader(path: &Path) -> Result<Connection> {
     let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX))?;
     Ok(connection)
@@ -143,7 +143,7 @@ pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<()> {
     if findings == ["ok"] {
         return Ok(());
     }
-    Err(Error::from(fault::corrupt(path)).caused_by(findings.join("; ")))
+    Err(fault::corrupt(path).caused_by(findings.join("; ")))
 }
 
 /// Tries again while the file is locked, with growing random pauses so that equal processes do not meet again.
@@ -171,7 +171,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn open_file(path: &Path, mode: OpenFlags) -> Result<Connection, StoreFault> {
+fn open_file(path: &Path, mode: OpenFlags) -> Result<Connection> {
     // Each connection is used by one thread at a time, so SQLite need not lock it.
     let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     Connection::open_with_flags(path, flags).map_err(|e| fault::from_sqlite(path, e))
@@ -181,6 +181,6 @@ fn set(
     connection: &Connection,
     path: &Path,
     change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-) -> Result<(), StoreFault> {
+) -> Result<()> {
     change(connection).map_err(|e| fault::from_sqlite(path, e))
 }

@@ -9,20 +9,22 @@ use posse_core::state::TaskState;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
-use posse_runtime::ports::{ResultDelivery, StoredRecord, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::ports::{BoxFuture, ResultDelivery, StoredRecord, TaskFilter, TaskQuery, TaskRow};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::{SpendingGroup, SpendingLine, fault, open};
+use crate::fault::{self, StoreRefusal};
+use crate::{SpendingGroup, SpendingLine, open};
 
 /// A task's row together with the records that are not counted in it yet, and when its owner was last heard of.
 pub(crate) const ROWS: &str =
     "SELECT id, parent, agent, title, status, owner, epoch, created_ms, max(updated_ms, coalesce(max(at_ms), 0)),
-         min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
-         min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
-         turns + count(model), cancel_ms IS NOT NULL,
+         cancel_ms IS NOT NULL,
          max(updated_ms, coalesce(max(at_ms), 0),
              coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0)),
+         1, turns + count(model),
+         min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
+         min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
          min(cost_micros, 9223372036854775807 - coalesce(sum(cost), 0)) + coalesce(sum(cost), 0),
          min(unpriced_tokens, 9223372036854775807 - coalesce(sum(iif(cost IS NULL, input + output, 0)), 0))
              + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0), delivery
@@ -40,11 +42,10 @@ impl StoreReader {
     }
 
     /// Runs `query` on a blocking thread. Queries of one store run one after the other.
-    pub fn read<T, Q>(&self, query: Q) -> impl Future<Output = Result<T>> + Send + use<T, Q>
-    where
-        T: Send + 'static,
-        Q: FnOnce(&Connection, &Path) -> Result<T> + Send + 'static,
-    {
+    pub fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, StoreRefusal> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
         let path = self.path.clone();
         let shared = Arc::clone(&self.connection);
         let work = move || {
@@ -54,13 +55,13 @@ impl StoreReader {
                 Some(connection) => connection,
                 None => open::connect_reader(&path)?,
             };
-            query(guard.insert(connection), &path)
+            query(guard.insert(connection)).map_err(|refusal| refusal.into_error(&path))
         };
-        async move {
+        Box::pin(async {
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| {
                 Err(Error::new(ErrorCode::Internal, localized!("store-query-endless")).caused_by(e))
             })
-        }
+        })
     }
 }
 
@@ -71,26 +72,23 @@ pub(crate) fn records(
     task: &TaskId,
     from: u64,
     limit: usize,
-) -> Result<Vec<StoredRecord>> {
-    let failed = |e| Error::from(fault::from_sqlite(path, e));
-    let number: i64 = connection
-        .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
-        .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
-        .map_err(failed)?
-        .ok_or_else(|| fault::task_not_found(task))?;
-    let mut statement = connection
-        .prepare_cached(
-            "SELECT position & 4294967295, at_ms, payload FROM journal
-             WHERE position BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + 4294967295 ORDER BY position",
-        )
-        .map_err(failed)?;
+) -> Result<Vec<StoredRecord>, StoreRefusal> {
+    let number: Option<i64> = connection
+        .prepare_cached("SELECT number FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    let number = number.ok_or_else(|| fault::task_not_found(task))?;
+    let mut statement = connection.prepare_cached(
+        "SELECT position & 4294967295, at_ms, payload FROM journal
+         WHERE position BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + 4294967295 ORDER BY position",
+    )?;
     // No task has a position beyond these bits.
     let from = i64::try_from(from).unwrap_or(i64::MAX).min(1 << 32);
-    let mut rows = statement.query(params![number, from]).map_err(failed)?;
+    let mut rows = statement.query(params![number, from])?;
     let mut records = Vec::new();
-    while let Some(row) = rows.next().map_err(failed)? {
-        let (last, at_ms): (i64, i64) = (row.get(0).map_err(failed)?, row.get(1).map_err(failed)?);
-        let payload = row.get_ref(2).map_err(failed)?.as_blob().map_err(|e| failed(e.into()))?;
+    while let Some(row) = rows.next()? {
+        let (last, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let payload = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
         let lines: Vec<&[u8]> = payload.split(|byte| *byte == b'\n').collect();
         // A row begins before what was asked for if only its end is.
         let first = last + 1 - lines.len() as i64;
@@ -106,15 +104,15 @@ pub(crate) fn records(
     Ok(records)
 }
 
-pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Result<TaskRow> {
-    connection
-        .prepare_cached(&format!("{ROWS} WHERE id = ?1 GROUP BY number"))
-        .and_then(|mut statement| statement.query_row([task.as_str()], task_row).optional())
-        .map_err(|e| fault::from_sqlite(path, e))?
-        .ok_or_else(|| fault::task_not_found(task).into())
+pub(crate) fn task(connection: &Connection, task: &TaskId) -> Result<TaskRow, StoreRefusal> {
+    let found = connection
+        .prepare_cached(&format!("{ROWS} WHERE id = ?1 GROUP BY number"))?
+        .query_row([task.as_str()], task_row)
+        .optional()?;
+    found.ok_or_else(|| fault::task_not_found(task).into())
 }
 
-pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> Result<Vec<TaskRow>> {
+pub(crate) fn tasks(connection: &Connection, query: &TaskQuery) -> Result<Vec<TaskRow>, StoreRefusal> {
     // `/` comes right after `.`, and no id has a character as large as the one after a prefix.
     let (which, text) = match &query.of {
         TaskFilter::All => ("?1 = ''", ""),
@@ -134,14 +132,11 @@ pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> 
         Some(TaskState::Ended(_)) => "status = ?2",
     };
     let sql = format!("{ROWS} WHERE {which} AND {state} GROUP BY number ORDER BY number DESC LIMIT ?3");
-    connection
-        .prepare_cached(&sql)
-        .and_then(|mut statement| {
-            statement
-                .query_map(params![text, query.state.map(TaskState::wire), query.limit], task_row)?
-                .collect()
-        })
-        .map_err(|e| fault::from_sqlite(path, e).into())
+    let rows = connection
+        .prepare_cached(&sql)?
+        .query_map(params![text, query.state.map(TaskState::wire), query.limit], task_row)?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(rows)
 }
 
 /// Sums of a task and of everything below it. Real numbers saturate where integers would overflow. `CROSS JOIN` keeps the order:
@@ -160,33 +155,31 @@ const TREE: &str = "WITH RECURSIVE tree (number, id) AS (
 
 pub(crate) fn tree_totals(
     connection: &Connection,
-    path: &Path,
     tasks: &[TaskId],
-) -> Result<Vec<SpendingTotal>> {
-    let total = |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], summed);
-    let totals: rusqlite::Result<Vec<SpendingTotal>> = tasks.iter().map(total).collect();
-    totals.map_err(|e| fault::from_sqlite(path, e).into())
+) -> Result<Vec<SpendingTotal>, StoreRefusal> {
+    let total =
+        |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], |row| summed(row, 0));
+    Ok(tasks.iter().map(total).collect::<rusqlite::Result<_>>()?)
 }
 
-/// Tasks, turns, tokens and prices in the columns 0 to 5.
-fn summed(row: &Row<'_>) -> rusqlite::Result<SpendingTotal> {
+/// Tasks, turns, tokens and prices in six columns from `first` on.
+fn summed(row: &Row<'_>, first: usize) -> rusqlite::Result<SpendingTotal> {
     Ok(SpendingTotal {
-        tasks: unsigned(row, 0)?,
-        turns: unsigned(row, 1)?,
-        input_tokens: unsigned(row, 2)?,
-        output_tokens: unsigned(row, 3)?,
-        cost_micros: unsigned(row, 4)?,
-        unpriced_tokens: unsigned(row, 5)?,
+        tasks: unsigned(row, first)?,
+        turns: unsigned(row, first + 1)?,
+        input_tokens: unsigned(row, first + 2)?,
+        output_tokens: unsigned(row, first + 3)?,
+        cost_micros: unsigned(row, first + 4)?,
+        unpriced_tokens: unsigned(row, first + 5)?,
     })
 }
 
 /// Spending since an instant, one line for each group, the dearest first.
 pub(crate) fn spending(
     connection: &Connection,
-    path: &Path,
     by: SpendingGroup,
     since_ms: i64,
-) -> Result<Vec<SpendingLine>> {
+) -> Result<Vec<SpendingLine>, StoreRefusal> {
     let (name, join) = match by {
         SpendingGroup::Agent => ("agent", ""),
         SpendingGroup::Model => ("coalesce(model, '')", ""),
@@ -208,28 +201,22 @@ pub(crate) fn spending(
                UNION ALL SELECT * FROM spent WHERE at_ms >= ?1) {join}
          GROUP BY name ORDER BY total(cost) DESC, name"
     );
-    connection
-        .prepare_cached(&sql)
-        .and_then(|mut statement| {
-            let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row)? });
-            statement.query_map([since_ms], line)?.collect()
-        })
-        .map_err(|e| fault::from_sqlite(path, e).into())
+    let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row, 0)? });
+    let lines =
+        connection.prepare_cached(&sql)?.query_map([since_ms], line)?.collect::<rusqlite::Result<_>>()?;
+    Ok(lines)
 }
 
-pub(crate) fn count(connection: &Connection, path: &Path) -> Result<u64> {
-    connection
-        .query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))
-        .map_err(|e| fault::from_sqlite(path, e).into())
+pub(crate) fn count(connection: &Connection) -> Result<u64, StoreRefusal> {
+    Ok(connection.query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))?)
 }
 
-pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Vec<TaskId>> {
-    connection
-        .prepare_cached("SELECT id FROM tasks WHERE cancel_ms IS NOT NULL ORDER BY number")
-        .and_then(|mut statement| {
-            statement.query_map([], |row| Ok(TaskId::from_store(row.get(0)?)))?.collect()
-        })
-        .map_err(|e| fault::from_sqlite(path, e).into())
+pub(crate) fn cancel_requests(connection: &Connection) -> Result<Vec<TaskId>, StoreRefusal> {
+    let requested = connection
+        .prepare_cached("SELECT id FROM tasks WHERE cancel_ms IS NOT NULL ORDER BY number")?
+        .query_map([], |row| Ok(TaskId::from_store(row.get(0)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(requested)
 }
 
 fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
@@ -243,14 +230,10 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         epoch: unsigned(row, 6)?,
         created_ms: unsigned(row, 7)?,
         updated_ms: unsigned(row, 8)?,
-        input_tokens: unsigned(row, 9)?,
-        output_tokens: unsigned(row, 10)?,
-        turns: row.get(11)?,
-        cancel_requested: row.get(12)?,
-        seen_ms: unsigned(row, 13)?,
-        cost_micros: unsigned(row, 14)?,
-        unpriced_tokens: unsigned(row, 15)?,
-        delivery: ResultDelivery::from_store(row.get_ref(16)?.as_str_or_null()?),
+        cancel_requested: row.get(9)?,
+        seen_ms: unsigned(row, 10)?,
+        total: summed(row, 11)?,
+        delivery: ResultDelivery::from_store(row.get_ref(17)?.as_str_or_null()?),
     })
 }
 
@@ -316,11 +299,11 @@ mod tests {
             let connection = open::connect_reader(&path).unwrap();
             let before = pages_read();
             let query = TaskQuery { limit: 20, ..TaskQuery::of(TaskFilter::All) };
-            let rows = tasks(&connection, &path, &query).unwrap();
+            let rows = tasks(&connection, &query).unwrap();
             assert_eq!(rows.len(), 20);
             let ids: Vec<TaskId> = rows.into_iter().map(|row| row.id).collect();
-            assert!(approvals::list(&connection, &path, &ApprovalQuery::Open).unwrap().is_empty());
-            assert!(tree_totals(&connection, &path, &ids).unwrap().iter().any(|total| total.tasks == 10));
+            assert!(approvals::list(&connection, &ApprovalQuery::Open).unwrap().is_empty());
+            assert!(tree_totals(&connection, &ids).unwrap().iter().any(|total| total.tasks == 10));
             pages_read() - before
         };
         fill(0, 100);

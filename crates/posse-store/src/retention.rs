@@ -15,7 +15,7 @@ use posse_messages::localized;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
 use crate::context;
-use crate::fault;
+use crate::fault::{self, StoreRefusal};
 use crate::open::{self, retry_busy};
 use crate::reader::unsigned;
 
@@ -134,7 +134,7 @@ pub(crate) struct Site<'a> {
 
 impl Site<'_> {
     fn failed(&self, error: rusqlite::Error) -> Error {
-        fault::from_sqlite(self.path, error).into()
+        fault::from_sqlite(self.path, error)
     }
 
     /// Begins, writes and commits; waits for other processes only before it has begun.
@@ -276,11 +276,9 @@ fn vacuum_slice(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Every tree of the store, the one that changed last at the end.
-pub(crate) fn trees(connection: &Connection, path: &Path) -> Result<Vec<TaskTree>> {
-    let read = || -> rusqlite::Result<Vec<(TaskTree, i64)>> {
-        connection.prepare_cached(TREES)?.query_map([], tree_row)?.collect()
-    };
-    let mut rows = read().map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
+pub(crate) fn trees(connection: &Connection) -> Result<Vec<TaskTree>, StoreRefusal> {
+    let mut rows: Vec<(TaskTree, i64)> =
+        connection.prepare_cached(TREES)?.query_map([], tree_row)?.collect::<rusqlite::Result<_>>()?;
     let mut newest = std::collections::HashMap::new();
     for (tree, number) in &rows {
         let known = newest.entry(tree.root.session().to_owned()).or_insert(*number);
@@ -307,31 +305,26 @@ fn tree_row(row: &Row<'_>) -> rusqlite::Result<(TaskTree, i64)> {
 }
 
 /// The ids of a tree's tasks, and how many bytes their journals have.
-pub(crate) fn contents(connection: &Connection, path: &Path, root: &TaskId) -> Result<(Vec<TaskId>, u64)> {
-    let read = || -> rusqlite::Result<(Vec<TaskId>, u64)> {
-        let members = members(connection, root)?;
-        let mut lengths = connection.prepare_cached(
-            "SELECT coalesce(sum(length(payload)), 0) FROM journal
-             WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295",
-        )?;
-        let mut bytes: u64 = 0;
-        for member in &members {
-            bytes = bytes.saturating_add(lengths.query_row([member.number], |row| unsigned(row, 0))?);
-        }
-        Ok((members.into_iter().map(|member| member.id).collect(), bytes))
-    };
-    read().map_err(|e| fault::from_sqlite(path, e).into())
+pub(crate) fn contents(connection: &Connection, root: &TaskId) -> Result<(Vec<TaskId>, u64), StoreRefusal> {
+    let members = members(connection, root)?;
+    let mut lengths = connection.prepare_cached(
+        "SELECT coalesce(sum(length(payload)), 0) FROM journal
+         WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295",
+    )?;
+    let mut bytes: u64 = 0;
+    for member in &members {
+        bytes = bytes.saturating_add(lengths.query_row([member.number], |row| unsigned(row, 0))?);
+    }
+    Ok((members.into_iter().map(|member| member.id).collect(), bytes))
 }
 
-pub(crate) fn size(connection: &Connection, path: &Path) -> Result<StoreSize> {
-    let (pages, free, page): (u64, u64, u64) = connection
-        .query_row(
-            "SELECT page_count, freelist_count, page_size
-             FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
-            [],
-            |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?)),
-        )
-        .map_err(|e| Error::from(fault::from_sqlite(path, e)))?;
-    let file_bytes = std::fs::metadata(path).map_err(|e| Error::from(fault::from_io(path, e)))?.len();
+pub(crate) fn size(connection: &Connection, path: &Path) -> Result<StoreSize, StoreRefusal> {
+    let (pages, free, page): (u64, u64, u64) = connection.query_row(
+        "SELECT page_count, freelist_count, page_size
+         FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+        [],
+        |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?)),
+    )?;
+    let file_bytes = std::fs::metadata(path).map_err(|e| fault::from_io(path, e))?.len();
     Ok(StoreSize { file_bytes, used_bytes: pages.saturating_sub(free).saturating_mul(page) })
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use posse_core::ErrorCode;
+use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::fault::{self, StoreFault};
+use crate::fault;
 use crate::open::retry_busy;
 
 /// Says in the file's header that it is ours: "Poss".
@@ -341,7 +341,7 @@ const MESSAGES: &str = "
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Reads the version and refuses what is not ours or from a later program. Changes nothing.
-pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, StoreFault> {
+pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32> {
     let failed = |e| fault::from_sqlite(path, e);
     // One statement sees one state: another process may be making the tables at this moment.
     let (version, application, tables): (u32, i32, u32) = connection
@@ -354,14 +354,14 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Store
         .map_err(failed)?;
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
-        return Err(StoreFault::new(
+        return Err(Error::new(
             ErrorCode::StoreUnavailable,
             localized!("store-foreign", path = path.display()),
         )
         .hint(localized!("store-foreign-hint")));
     }
     if version > VERSION {
-        return Err(StoreFault::new(
+        return Err(Error::new(
             ErrorCode::StoreNewer,
             localized!("store-newer", path = path.display(), version, known = VERSION),
         )
@@ -371,7 +371,7 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Store
 }
 
 /// Brings the file to the current version, one transaction for each step.
-pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<(), StoreFault> {
+pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<()> {
     while version(connection, path)? < VERSION {
         if let Err(e) = step(connection, busy_max) {
             return Err(fault::from_sqlite(path, e));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use posse_core::Result;
 use posse_core::id::TaskId;
+use posse_core::{Result, wire_enum};
 use posse_runtime::context::now_ms;
 use posse_runtime::liveness;
 use posse_runtime::ports::{JournalStore, TaskFilter, TaskQuery, TaskRow};
@@ -43,29 +43,17 @@ enum CapBreach {
     Size,
 }
 
-/// Reason to keep a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum KeepReason {
-    Running,
-    Interrupted,
-    Unapplied,
-    Uncollected,
-    NewestOfRoom,
-    /// It changed between the scan and the deletion.
-    Changed,
-}
-
-impl KeepReason {
-    /// Returns the word for it in JSON.
-    pub fn wire(self) -> &'static str {
-        match self {
-            KeepReason::Running => "running",
-            KeepReason::Interrupted => "interrupted",
-            KeepReason::Unapplied => "changes_not_applied",
-            KeepReason::Uncollected => "result_not_collected",
-            KeepReason::NewestOfRoom => "newest_of_room",
-            KeepReason::Changed => "changed_meanwhile",
-        }
+wire_enum! {
+    /// Reason to keep a tree.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum KeepReason {
+        Running = "running",
+        Interrupted = "interrupted",
+        Unapplied = "changes_not_applied",
+        Uncollected = "result_not_collected",
+        NewestOfRoom = "newest_of_room",
+        /// It changed between the scan and the deletion.
+        Changed = "changed_meanwhile",
     }
 }
 

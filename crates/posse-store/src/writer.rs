@@ -6,13 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use posse_core::{ErrorCode, Result};
+use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
+use posse_runtime::ports::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::commit::{GroupCommitter, JobResult, WriteJob};
-use crate::fault::StoreFault;
+use crate::commit::{GroupCommitter, QueuedJob, WriteJob};
+use crate::fault::StoreRefusal;
+use crate::journal::WriteTransaction;
 
 /// Jobs that may wait. Each driver waits for most of its appends, so honest use stays far below; beyond it the disk does not keep
 /// up and callers should hear it.
@@ -21,8 +23,39 @@ const QUEUE_MAX: usize = 4_096;
 /// Jobs in one transaction, so that other processes get their turn at the lock.
 const GROUP_MAX: usize = 256;
 
-type JobAnswer = Result<JobResult, StoreFault>;
-type QueuedJob = (WriteJob, oneshot::Sender<JobAnswer>);
+/// A job with its answer, which its caller gets after the commit.
+struct AnsweredJob<W, T> {
+    work: W,
+    written: Option<T>,
+    reply: Option<oneshot::Sender<Result<T>>>,
+}
+
+impl<W, T> WriteJob for AnsweredJob<W, T>
+where
+    W: FnMut(&mut WriteTransaction<'_>) -> Result<T, StoreRefusal> + Send,
+    T: Send,
+{
+    fn write(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreRefusal> {
+        self.written = Some((self.work)(transaction)?);
+        Ok(())
+    }
+
+    fn answer(&mut self, committed: Result<()>) {
+        let answer = committed.and_then(|()| self.written.take().ok_or_else(writer_ended));
+        if let Some(reply) = self.reply.take() {
+            // A caller that stopped waiting does not hear it; the write stays.
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+/// Makes a job of the work, and the receiver of its answer.
+pub(crate) fn queued<T: Send + 'static>(
+    work: impl FnMut(&mut WriteTransaction<'_>) -> Result<T, StoreRefusal> + Send + 'static,
+) -> (QueuedJob, oneshot::Receiver<Result<T>>) {
+    let (reply, answer) = oneshot::channel();
+    (Box::new(AnsweredJob { work, written: None, reply: Some(reply) }), answer)
+}
 
 /// Handle of the writer thread. Dropping it writes what is queued and closes the file.
 pub(crate) struct StoreWriter {
@@ -45,28 +78,32 @@ impl StoreWriter {
         Self { jobs: Some(jobs), thread: Mutex::new(WriterThread::Idle(committer, queue)) }
     }
 
-    /// Queues a job at once; it is written whether or not anybody waits for the answer.
-    pub fn write(&self, job: WriteJob) -> PendingAnswer {
-        let (reply, answer) = oneshot::channel();
-        let queued = match &self.jobs {
-            Some(jobs) => jobs.try_send((job, reply)),
-            None => return PendingAnswer(Err(writer_ended())),
+    /// Queues a job at once; it is written whether or not anybody waits for the answer, which comes when it is durable.
+    pub fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut WriteTransaction<'_>) -> Result<T, StoreRefusal> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let (job, answer) = queued(work);
+        let sent = match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
+            Some(Ok(())) => self.start_thread(),
+            Some(Err(TrySendError::Full(_))) => Err(queue_full()),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(writer_ended()),
         };
-        PendingAnswer(match queued {
-            Ok(()) => self.start_thread().map(|()| answer),
-            Err(TrySendError::Full(_)) => Err(queue_full()),
-            Err(TrySendError::Disconnected(_)) => Err(writer_ended()),
+        Box::pin(async {
+            sent?;
+            // The sender is gone without an answer if a commit panicked.
+            answer.await.unwrap_or_else(|_| Err(writer_ended()))
         })
     }
 
-    fn start_thread(&self) -> Result<(), StoreFault> {
+    fn start_thread(&self) -> Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         *thread = match std::mem::replace(&mut *thread, WriterThread::Ended) {
             WriterThread::Idle(mut committer, queue) => {
                 let builder = std::thread::Builder::new().name("posse-store".to_owned());
                 let started = builder.spawn(move || write_queued(&mut committer, &queue));
                 WriterThread::Running(started.map_err(|e| {
-                    StoreFault::new(ErrorCode::Internal, localized!("store-writer-ended")).hint(e.to_string())
+                    Error::new(ErrorCode::Internal, localized!("store-writer-ended")).hint(e.to_string())
                 })?)
             }
             other => other,
@@ -86,42 +123,32 @@ impl Drop for StoreWriter {
     }
 }
 
-/// The answer to a queued job.
-pub(crate) struct PendingAnswer(Result<oneshot::Receiver<JobAnswer>, StoreFault>);
-
-impl PendingAnswer {
-    /// Waits until the job is durable.
-    pub async fn wait(self) -> Result<JobResult> {
-        // The sender is gone without an answer if a commit panicked.
-        Ok(self.0?.await.unwrap_or_else(|_| Err(writer_ended()))?)
-    }
-}
-
 /// Commits everything that is queued, group by group, until the store is closed.
 fn write_queued(committer: &mut GroupCommitter, queue: &Receiver<QueuedJob>) {
     while let Ok(first) = queue.recv() {
-        let (jobs, replies): (Vec<WriteJob>, Vec<_>) =
-            std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).unzip();
-        for (reply, answer) in replies.into_iter().zip(committer.commit(&jobs)) {
-            // A caller that stopped waiting does not hear it; the write stays.
-            let _ = reply.send(answer);
+        let mut jobs: Vec<QueuedJob> =
+            std::iter::once(first).chain(queue.try_iter().take(GROUP_MAX - 1)).collect();
+        let committed = committer.commit(&mut jobs);
+        for (mut job, committed) in jobs.into_iter().zip(committed) {
+            job.answer(committed);
         }
     }
 }
 
-fn queue_full() -> StoreFault {
-    StoreFault::new(ErrorCode::StoreBusy, localized!("store-queue-full", queue_max = QUEUE_MAX))
+fn queue_full() -> Error {
+    Error::new(ErrorCode::StoreBusy, localized!("store-queue-full", queue_max = QUEUE_MAX))
         .hint(localized!("store-queue-full-hint"))
 }
 
-fn writer_ended() -> StoreFault {
-    StoreFault::new(ErrorCode::Internal, localized!("store-writer-ended"))
+fn writer_ended() -> Error {
+    Error::new(ErrorCode::Internal, localized!("store-writer-ended"))
         .hint(localized!("store-writer-ended-hint"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::{appending, creation};
     use crate::open;
     use posse_core::id::TaskId;
     use posse_testkit::store_suite::{asked, new_task};
@@ -145,8 +172,8 @@ mod tests {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let answers: Vec<_> = (0..GROUP_MAX + 10)
             .map(|n| {
-                let (reply, answer) = oneshot::channel();
-                assert!(jobs.try_send((WriteJob::create(new_task(&format!("t{n}"))), reply)).is_ok());
+                let (job, answer) = queued(creation(new_task(&format!("t{n}"))));
+                assert!(jobs.try_send(job).is_ok());
                 answer
             })
             .collect();
@@ -163,9 +190,9 @@ mod tests {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let thread = Mutex::new(WriterThread::Idle(Box::new(committer), queue));
         let writer = StoreWriter { jobs: Some(jobs), thread };
-        drop(writer.write(WriteJob::create(new_task("a"))));
-        drop(writer.write(WriteJob::append(TaskId::root("a"), 1, &[asked(1)])));
-        drop(writer.write(WriteJob::append(TaskId::root("a"), 1, &[asked(2)])).wait());
+        drop(writer.write(creation(new_task("a"))));
+        drop(writer.write(appending(TaskId::root("a"), 1, &[asked(1)])));
+        drop(writer.write(appending(TaskId::root("a"), 1, &[asked(2)])));
         drop(writer);
         assert_eq!(rows(&directory), 3);
     }
@@ -176,7 +203,7 @@ mod tests {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         drop((queue, committer(&directory)));
         let writer = StoreWriter { jobs: Some(jobs), thread: Mutex::new(WriterThread::Ended) };
-        let error = writer.write(WriteJob::create(new_task("a"))).wait().await.unwrap_err();
+        let error = writer.write(creation(new_task("a"))).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Internal);
     }
 }

@@ -154,7 +154,7 @@ impl Observer for SpanObserver {
         match payload {
             ObservedPayload::Call(call) => self.open().call(task, call.key, &call.name),
             ObservedPayload::Start(start) => {
-                let spawned_by = start.key.as_deref().and_then(CallKey::parse_idempotency_key);
+                let spawned_by = start.link.key.as_deref().and_then(CallKey::parse_idempotency_key);
                 let announced = AnnouncedTask { model: start.agent.model.clone(), spawned_by };
                 self.open().announced.insert(task.clone(), announced);
             }

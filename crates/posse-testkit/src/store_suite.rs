@@ -11,7 +11,7 @@ use posse_core::message::Block;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::state::TaskState;
-use posse_core::usage::Usage;
+use posse_core::usage::{SpendingTotal, Usage};
 use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{LeaseRequest, NewTask, ResultDelivery, Store, TaskFilter, TaskQuery, TaskRow};
 
@@ -65,11 +65,7 @@ async fn a_new_task_is_listed_with_what_it_began_with(store: &dyn Store) {
         updated_ms: row.updated_ms,
         seen_ms: row.updated_ms,
         cancel_requested: false,
-        input_tokens: 0,
-        output_tokens: 0,
-        turns: 0,
-        cost_micros: 0,
-        unpriced_tokens: 0,
+        total: SpendingTotal { tasks: 1, ..SpendingTotal::default() },
         delivery: ResultDelivery::default(),
     };
     assert_eq!(row, expected);
@@ -130,7 +126,7 @@ async fn a_stale_epoch_writes_nothing(store: &dyn Store) {
     assert_code(store.append(&id, 4, &[asked(4)]).await, ErrorCode::OwnerLost);
     assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.owner.as_str(), row.epoch, row.state.wire(), row.turns), ("third", 3, "running", 0));
+    assert_eq!((row.owner.as_str(), row.epoch, row.state.wire(), row.turns()), ("third", 3, "running", 0));
 }
 
 async fn a_refused_request_does_not_harm_its_neighbours(store: &dyn Store) {
@@ -179,7 +175,7 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     store.append(&id, 1, &turns).await.unwrap();
     let row = store.task(&id).await.unwrap();
     // Each reply also lost 1 and 1 in an attempt before it.
-    assert_eq!((row.input_tokens, row.output_tokens, row.turns), (1_025, 105, 2));
+    assert_eq!((row.total.input_tokens, row.total.output_tokens, row.turns()), (1_025, 105, 2));
     assert_eq!(row.state, TaskState::Running);
 
     store.append(&id, 1, &[finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
@@ -199,7 +195,7 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     store.append(&id, epoch, &[finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
     assert_eq!(
-        (row.state.wire(), row.turns, row.input_tokens),
+        (row.state.wire(), row.turns(), row.total.input_tokens),
         ("completed", 3, 1_032),
         "with what was lost"
     );
@@ -229,8 +225,8 @@ async fn prices_are_summed_and_what_has_none_is_counted_apart(store: &dyn Store)
     store.create(new_task("s")).await.unwrap();
     let sums = async || {
         let row = store.task(&id).await.unwrap();
-        assert_eq!(store.tree_total(&id).await.unwrap(), row.total(), "a task without children");
-        (row.cost_micros, row.unpriced_tokens)
+        assert_eq!(store.tree_total(&id).await.unwrap(), row.total, "a task without children");
+        (row.total.cost_micros, row.total.unpriced_tokens)
     };
     for turn in 1..=100 {
         store.append(&id, 1, &[asked(turn), priced(10, Some(3))]).await.unwrap();
@@ -291,17 +287,17 @@ async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
         let row = store.task(&id).await.unwrap();
         let (turns, lost) = (u64::from(turn), u64::from(turn / 40));
         assert_eq!(
-            (row.turns, row.input_tokens, row.output_tokens),
+            (row.turns(), row.total.input_tokens, row.total.output_tokens),
             (turn, turns * 10 + lost * 1_000, turns * 3 + lost * 100)
         );
         assert!(row.updated_ms >= last_ms && row.state.is_running());
         last_ms = row.updated_ms;
         let listed = store.tasks(2).await.unwrap();
-        assert_eq!((listed[0].turns, &listed[1]), (0, &row), "a listing says the same");
+        assert_eq!((listed[0].turns(), &listed[1]), (0, &row), "a listing says the same");
     }
     store.append(&id, 1, &[finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.state.wire(), row.turns, row.input_tokens), ("completed", 150, 4_500));
+    assert_eq!((row.state.wire(), row.turns(), row.total.input_tokens), ("completed", 150, 4_500));
     assert_eq!(store.records(&id).await.unwrap().len(), 302);
 }
 

@@ -172,7 +172,7 @@ impl<'a> FileTarget<'a> {
             None => ImageContent::Absent,
             Some(_) if protection.find(&place).is_some() => ImageContent::Withheld(WithheldReason::Protected),
             Some(None) => ImageContent::Withheld(WithheldReason::TooLarge),
-            Some(Some(old)) => ImageContent::of(old),
+            Some(Some(old)) => ImageContent::from_bytes(old),
         };
         let (key, saved_ms) = (self.job.key, posse_runtime::context::now_ms());
         Ok(FileImage { key, change, before, after_sha256: sha256(content), saved_ms })

@@ -10,7 +10,7 @@ use posse_core::event::EventEntry;
 use posse_core::grant::Rights;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::outcome::OutcomeStatus;
-use posse_core::task::TaskRequest;
+use posse_core::task::{DoorBounds, TaskRequest};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{ToolEffect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
@@ -351,9 +351,12 @@ impl SubAgentTool {
         let request = TaskRequest {
             agent: self.spec.name.clone(),
             task: prompt.to_owned(),
-            task_tokens_max: Some(PROMPT_TOKENS_MAX),
             system: system.map(str::to_owned),
-            turns_usual: Some(u32::MAX),
+            door: DoorBounds {
+                task_tokens_max: Some(PROMPT_TOKENS_MAX),
+                turns_usual: Some(u32::MAX),
+                ..DoorBounds::default()
+            },
             ..TaskRequest::default()
         };
         match self.delegate(request, input).await {

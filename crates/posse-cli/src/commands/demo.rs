@@ -116,7 +116,7 @@ async fn summarise(room: &RunSession, store: &dyn JournalStore, session_id: &str
                 row.id.short(),
                 row.agent,
                 row.state,
-                say!("turns-shown", n = row.turns)
+                say!("turns-shown", n = row.turns())
             ));
         }
     }

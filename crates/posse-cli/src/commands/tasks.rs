@@ -91,8 +91,8 @@ async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
                 "{:<14} {status:<12} {:<13} {:>9} {:>14} {:>9}  {:>5}  {}",
                 row.id.as_str(),
                 row.agent,
-                PaddedCell(say!("turns-shown", n = row.turns)),
-                PaddedCell(tokens(row.input_tokens.saturating_add(row.output_tokens))),
+                PaddedCell(say!("turns-shown", n = row.turns())),
+                PaddedCell(tokens(row.total.tokens())),
                 PaddedCell(price(&tree)),
                 PaddedCell(age(row.updated_ms)),
                 cut(&visible(title), 60)
@@ -142,7 +142,7 @@ async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Result
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (own, turns) = (row.total(), say!("turns-shown", n = row.turns));
+    let (own, turns) = (row.total, say!("turns-shown", n = row.turns()));
     let (used, cost) = (tokens(own.tokens()), price(&own));
     let (id, agent, status) = (&row.id, &row.agent, status(&row));
     let tools = tool_calls.map(|calls| format!(" · {}", say!("many-tools", n = calls))).unwrap_or_default();
@@ -285,10 +285,10 @@ fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
         "agent": row.agent,
         "title": row.title,
         "status": status(row),
-        "turns": row.turns,
-        "input_tokens": row.input_tokens,
-        "output_tokens": row.output_tokens,
-        "cost_usd": row.total().cost_usd(),
+        "turns": row.turns(),
+        "input_tokens": row.total.input_tokens,
+        "output_tokens": row.total.output_tokens,
+        "cost_usd": row.total.cost_usd(),
         "tree_cost_usd": tree.cost_usd(),
         "created_at": utc(row.created_ms),
         "updated_at": utc(row.updated_ms),

@@ -304,26 +304,22 @@ fn sized(value: Value, head: &ValueHead) -> Value {
 }
 
 /// The fields of the specification, and those of ours that have something to say.
-fn described(value: Value, head: &ValueHead) -> Value {
-    let mut fields = match value {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    };
-    fields.insert("key".to_owned(), json!(head.key.as_str()));
-    fields.insert("version".to_owned(), json!(head.version));
-    fields.insert("written_by".to_owned(), json!(head.written_by));
-    fields.insert("written_at".to_owned(), json!(utc(head.written_at_ms)));
+fn described(mut value: Value, head: &ValueHead) -> Value {
+    value["key"] = json!(head.key.as_str());
+    value["version"] = json!(head.version);
+    value["written_by"] = json!(head.written_by);
+    value["written_at"] = json!(utc(head.written_at_ms));
     if let Some(version) = head.previous_version {
-        fields.insert("previous_version".to_owned(), json!(version));
+        value["previous_version"] = json!(version);
     }
     if let Some(end) = head.expires_at_ms {
-        fields.insert("expires_at".to_owned(), json!(utc(end)));
+        value["expires_at"] = json!(utc(end));
     }
     if head.audience != Audience::default() {
-        fields.insert("readable_by".to_owned(), json!(head.audience.readable_by));
-        fields.insert("writable_by".to_owned(), json!(head.audience.writable_by));
+        value["readable_by"] = json!(head.audience.readable_by);
+        value["writable_by"] = json!(head.audience.writable_by);
     }
-    Value::Object(fields)
+    value
 }
 
 /// An instant as RFC 3339 has it: `2026-02-18T09:30:00.000Z`.

@@ -37,7 +37,7 @@ pub fn list_tools(prompt: &str, tools: &[ToolSpec]) -> String {
 /// The system prompt and the first message of the user.
 ///
 /// The prompt is searched once, so a task that contains the placeholder cannot multiply itself.
-pub fn place(prompt: &str, task: &str, task_in: TaskIn) -> (String, String) {
+pub fn insert_task(prompt: &str, task: &str, task_in: TaskIn) -> (String, String) {
     match task_in {
         TaskIn::User => (prompt.to_owned(), task.to_owned()),
         TaskIn::System => (system(prompt, task), BEGIN.to_owned()),
@@ -87,7 +87,8 @@ mod tests {
     // R018
     #[test]
     fn every_placeholder_becomes_the_task_and_a_task_stays_inert() {
-        let (system, message) = place("Do {{task}}. Again: {{task}}!", "say {{task}} $1 \\0", TaskIn::System);
+        let (system, message) =
+            insert_task("Do {{task}}. Again: {{task}}!", "say {{task}} $1 \\0", TaskIn::System);
         assert_eq!(system, "Do say {{task}} $1 \\0. Again: say {{task}} $1 \\0!");
         assert_eq!(message, BEGIN);
     }
@@ -95,15 +96,18 @@ mod tests {
     // R019
     #[test]
     fn without_a_placeholder_the_task_follows_after_a_blank_line() {
-        assert_eq!(place("You review.\n", "look", TaskIn::System).0, "You review.\n\nlook");
-        assert_eq!(place(" \n", "look", TaskIn::System).0, "look");
+        assert_eq!(insert_task("You review.\n", "look", TaskIn::System).0, "You review.\n\nlook");
+        assert_eq!(insert_task(" \n", "look", TaskIn::System).0, "look");
         // Only the exact spelling is a placeholder.
-        assert_eq!(place("{{ task }} {{Task}}", "look", TaskIn::System).0, "{{ task }} {{Task}}\n\nlook");
+        assert_eq!(
+            insert_task("{{ task }} {{Task}}", "look", TaskIn::System).0,
+            "{{ task }} {{Task}}\n\nlook"
+        );
     }
 
     #[test]
     fn as_a_message_the_task_leaves_the_prompt_as_it_is() {
-        let placed = place("Do {{task}}.\n", "look", TaskIn::User);
+        let placed = insert_task("Do {{task}}.\n", "look", TaskIn::User);
         assert_eq!(placed, ("Do {{task}}.\n".to_owned(), "look".to_owned()));
     }
 
@@ -116,7 +120,7 @@ mod tests {
             let prompt = parts.join(PLACEHOLDER);
             // Pieces that happen to form a placeholder with their neighbours would be counted differently.
             prop_assume!(prompt.matches(PLACEHOLDER).count() == parts.len() - 1);
-            let (system, message) = place(&prompt, &task, TaskIn::System);
+            let (system, message) = insert_task(&prompt, &task, TaskIn::System);
             let expected = match parts.as_slice() {
                 [only] if only.trim().is_empty() => task.clone(),
                 [only] => format!("{}\n\n{task}", only.trim_end()),
@@ -129,7 +133,7 @@ mod tests {
         #[test]
         fn the_task_stands_in_exactly_one_of_the_two(prompt in "[a-z{} \n]{0,20}", marker in "[0-9]{8}") {
             for task_in in [TaskIn::System, TaskIn::User] {
-                let (system, message) = place(&prompt, &marker, task_in);
+                let (system, message) = insert_task(&prompt, &marker, task_in);
                 prop_assert!(system.contains(&marker) != message.contains(&marker));
             }
         }

@@ -37,41 +37,27 @@ pub(super) mod call {
     }
 }
 
-/// A sandbox tier by its wire name.
-pub(super) mod sandbox {
-    use serde::de::{Deserialize, Deserializer, Error};
-    use serde::ser::Serializer;
+macro_rules! by_wire_name {
+    ($module:ident, $type:ty) => {
+        /// A value by its wire name.
+        pub(super) mod $module {
+            use serde::de::{Deserialize, Deserializer, Error};
+            use serde::ser::Serializer;
 
-    use crate::grant::SandboxTier;
+            pub fn serialize<S: Serializer>(value: &$type, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(value.wire())
+            }
 
-    pub fn serialize<S: Serializer>(tier: &SandboxTier, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(tier.wire())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SandboxTier, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let tiers = [SandboxTier::None, SandboxTier::Kernel, SandboxTier::Namespaces];
-        tiers.into_iter().find(|tier| tier.wire() == text).ok_or_else(|| D::Error::custom("no sandbox tier"))
-    }
+            pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<$type, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                <$type>::from_wire(&name).ok_or_else(|| D::Error::custom("no such name"))
+            }
+        }
+    };
 }
 
-/// A failure kind by its wire name.
-pub(super) mod failure {
-    use serde::de::{Deserialize, Deserializer, Error};
-    use serde::ser::Serializer;
-
-    use crate::reply::FailureKind;
-
-    pub fn serialize<S: Serializer>(kind: &FailureKind, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(kind.wire())
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FailureKind, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let kind = FailureKind::ALL.iter().copied().find(|kind| kind.wire() == text);
-        kind.ok_or_else(|| D::Error::custom("no failure kind"))
-    }
-}
+by_wire_name!(sandbox, crate::grant::SandboxTier);
+by_wire_name!(failure, crate::reply::FailureKind);
 
 /// Usage with units in its names and the price in dollars.
 pub(super) mod usage {

@@ -1,9 +1,11 @@
 //! The context guard: at 90 % of the model's window the oldest large results make room, at 100 % the run is asked for
 //! its answer. Nothing goes silently: an event says what was elided, the stub says where the full text is.
 
+use std::collections::HashSet;
+
 use super::Run;
 use crate::event::Event;
-use crate::message::{Message, ToolResult};
+use crate::message::{Block, Message, ToolResult};
 use crate::outcome::StopReason;
 use crate::text::estimate_tokens;
 use crate::tokens::tokens_at_most;
@@ -11,16 +13,112 @@ use crate::tokens::tokens_at_most;
 /// A stub takes about this many bytes; results near that size are not worth eliding.
 const LARGE: usize = 1_000;
 
+/// The conversation with the model, and the tokens it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct MessageHistory {
+    pub messages: Vec<Message>,
+    /// Grows when an old message is changed.
+    pub generation: u64,
+    /// Call ids that are on the wire already.
+    pub call_ids: HashSet<String>,
+    /// Tokens that the next request takes, as far as we know.
+    pub tokens: u64,
+    /// Tokens it can take at most, for the budget.
+    pub tokens_max: u64,
+}
+
+/// Results that were replaced by stubs, and what that freed.
+#[derive(Default)]
+struct ElidedResults {
+    results: u32,
+    bytes: u64,
+    tokens: u64,
+    tokens_at_least: u64,
+}
+
+impl MessageHistory {
+    /// Begins with the task. `fixed_tokens` is what is sent beside the conversation.
+    pub fn new(task: String, fixed_tokens: u64) -> Self {
+        let (call_ids, messages) = (HashSet::new(), Vec::new());
+        let mut history =
+            Self { messages, generation: 0, call_ids, tokens: fixed_tokens, tokens_max: fixed_tokens };
+        history.push_user(task);
+        history
+    }
+
+    /// Adds a message to the model, and what it will take of the next request.
+    pub fn push_user(&mut self, text: String) {
+        self.count_tokens(&text);
+        self.messages.push(Message::user(text));
+    }
+
+    /// Counts a text that goes into the next request.
+    pub fn count_tokens(&mut self, text: &str) {
+        self.tokens = self.tokens.saturating_add(estimate_tokens(text));
+        self.tokens_max = self.tokens_max.saturating_add(tokens_at_most(text));
+    }
+
+    /// Adds a message of the model, unless it is empty.
+    pub fn push_assistant(&mut self, blocks: Vec<Block>) {
+        if !blocks.is_empty() {
+            self.messages.push(Message::Assistant { blocks });
+        }
+    }
+
+    /// Tokens that leaving out all large results but the newest would free.
+    fn elidable(&self) -> u64 {
+        let older = self.messages.split_last().map_or(&[][..], |(_, older)| older);
+        let results = older.iter().filter_map(|message| match message {
+            Message::Results { results } => Some(results),
+            Message::User { .. } | Message::Assistant { .. } => None,
+        });
+        let large = results.flatten().filter(|result| result.text.len() > LARGE);
+        large.map(|result| freed(&result.text, &stub(result))).sum()
+    }
+
+    /// Replaces the oldest large results by stubs until about `tokens` are free. `None` if there was nothing to elide.
+    fn elide(&mut self, tokens: u64) -> Option<Event> {
+        let mut elided = ElidedResults::default();
+        let last = self.messages.len().saturating_sub(1);
+        for (position, message) in self.messages.iter_mut().enumerate() {
+            let Message::Results { results } = message else { continue };
+            // The newest results are what the model is about to read.
+            if position == last && elided.results > 0 {
+                break;
+            }
+            for result in results.iter_mut().filter(|result| result.text.len() > LARGE) {
+                if elided.tokens >= tokens {
+                    break;
+                }
+                let stub = stub(result);
+                elided.tokens += freed(&result.text, &stub);
+                elided.tokens_at_least += freed_at_least(&result.text, &stub);
+                elided.bytes += (result.text.len() - stub.len()) as u64;
+                elided.results += 1;
+                result.text = stub;
+            }
+        }
+        let ElidedResults { results, bytes, tokens, tokens_at_least } = elided;
+        if results == 0 {
+            return None;
+        }
+        self.generation += 1;
+        self.tokens = self.tokens.saturating_sub(tokens);
+        self.tokens_max = self.tokens_max.saturating_sub(tokens_at_least);
+        Some(Event::Elided { results, bytes })
+    }
+}
+
 impl Run {
     /// Called when the conversation grew.
     pub(super) fn guard_context(&mut self) {
-        let Some(window) = self.limits.context_window else { return };
+        let Some(window) = self.policy.limits.context_window else { return };
         let room = window.saturating_sub(u64::from(self.output_tokens));
-        if self.context_tokens * 10 < room * 9 {
+        if self.history.tokens * 10 < room * 9 {
             return;
         }
-        self.elide(self.context_tokens.saturating_sub(room * 7 / 10));
-        if self.context_tokens >= room && self.wrapping_up.is_none() {
+        self.elide(self.history.tokens.saturating_sub(room * 7 / 10));
+        if self.history.tokens >= room && self.attempt.wrapping_up.is_none() {
             let detail = "the conversation fills the model's context window".to_owned();
             self.wrap_up(
                 StopReason::ContextExhausted,
@@ -32,9 +130,9 @@ impl Run {
 
     /// The provider refused the conversation's length: make room, harder each time, and give up when nothing is left.
     pub(super) fn compact(&mut self) {
-        let allowed = self.counters.compactions < self.limits.compactions_max;
-        self.counters.compactions += 1;
-        let wanted = self.context_tokens * u64::from(self.counters.compactions) / 4 + 1;
+        let allowed = self.attempt.compactions < self.policy.limits.compactions_max;
+        self.attempt.compactions += 1;
+        let wanted = self.history.tokens * u64::from(self.attempt.compactions) / 4 + 1;
         if !allowed || !self.elide(wanted) {
             self.finish(
                 StopReason::ContextExhausted,
@@ -46,54 +144,18 @@ impl Run {
     /// Leaves old results out so that a call fits the budget. A step that would still not fit keeps them for the report;
     /// a report that does not fit has to do without.
     pub(super) fn make_room(&mut self, tokens: u64) -> bool {
-        if self.wrapping_up.is_none() && self.elidable() < tokens {
+        if self.attempt.wrapping_up.is_none() && self.history.elidable() < tokens {
             return false;
         }
         self.elide(tokens)
     }
 
-    /// Tokens that leaving out all large results but the newest would free.
-    fn elidable(&self) -> u64 {
-        let (_, older) =
-            self.messages.split_last().unwrap_or((&Message::Results { results: Vec::new() }, &[]));
-        let results = older.iter().filter_map(|message| match message {
-            Message::Results { results } => Some(results),
-            Message::User { .. } | Message::Assistant { .. } => None,
-        });
-        let large = results.flatten().filter(|result| result.text.len() > LARGE);
-        large.map(|result| freed(&result.text, &stub(result))).sum()
-    }
-
-    /// Replaces the oldest large results by stubs until about `tokens` are free. False if there was nothing to elide.
+    /// Leaves old results out; returns false if there are none.
     fn elide(&mut self, tokens: u64) -> bool {
-        let (mut made, mut made_at_least, mut bytes, mut results) = (0, 0, 0, 0);
-        let last = self.messages.len().saturating_sub(1);
-        for (position, message) in self.messages.iter_mut().enumerate() {
-            let Message::Results { results: held } = message else { continue };
-            // The newest results are what the model is about to read.
-            if position == last && results > 0 {
-                break;
-            }
-            for result in held.iter_mut().filter(|result| result.text.len() > LARGE) {
-                if made >= tokens {
-                    break;
-                }
-                let stub = stub(result);
-                made += freed(&result.text, &stub);
-                made_at_least += freed_at_least(&result.text, &stub);
-                bytes += (result.text.len() - stub.len()) as u64;
-                result.text = stub;
-                results += 1;
-            }
-        }
-        if results == 0 {
-            return false;
-        }
-        self.generation += 1;
-        self.context_tokens = self.context_tokens.saturating_sub(made);
-        self.context_tokens_max = self.context_tokens_max.saturating_sub(made_at_least);
-        self.events.push(Event::Elided { results, bytes });
-        true
+        let event = self.history.elide(tokens);
+        let elided = event.is_some();
+        self.events.extend(event);
+        elided
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) struct AnswerJudge {
 
 impl AnswerJudge {
     /// Creates the requirements of a task.
-    pub fn of(start: &TaskStart) -> Self {
+    pub fn for_task(start: &TaskStart) -> Self {
         let schema = start.agent.settings.output_schema.clone();
         Self { schema, verify: start.verify.clone(), ..Self::default() }
     }
@@ -57,7 +57,7 @@ impl AnswerJudge {
     }
 
     /// Before another answer.
-    pub fn forget(&mut self) {
+    pub fn reset(&mut self) {
         let (schema, verify) = (self.schema.take(), std::mem::take(&mut self.verify));
         *self = Self { schema, verify, ..Self::default() };
     }
@@ -67,7 +67,7 @@ impl Run {
     /// The model says that it is done.
     pub(super) fn judge(&mut self) {
         self.answer.clear();
-        self.judgement.forget();
+        self.judgement.reset();
         if self.judgement.schema.is_none() {
             return self.verify();
         }
@@ -127,18 +127,19 @@ impl Run {
         complaint
             .push_str("\nReply with only the corrected JSON, without a fence and without any other text.");
         self.judgement.errors = errors;
-        if self.counters.repairs < REPAIRS_MAX && self.turns_left() > 0 {
-            self.counters.repairs += 1;
-            return self.send_back(complaint);
+        if self.attempt.repairs < REPAIRS_MAX && self.turns_left() > 0 {
+            self.attempt.repairs += 1;
+            return self.ask_to_correct(complaint);
         }
         self.judgement.unsaid = Some(complaint);
-        let reason = self.wrapping_up.as_ref().map_or(StopReason::OutputInvalid, |wrap_up| wrap_up.reason);
+        let reason =
+            self.attempt.wrapping_up.as_ref().map_or(StopReason::OutputInvalid, |wrap_up| wrap_up.reason);
         self.finish(reason, Some("the answer does not satisfy the output schema".to_owned()));
     }
 
     /// Begins with the first command, if there is any. The report of a run that was stopped is not verified.
     fn verify(&mut self) {
-        if let Some(WrapUp { reason, detail }) = self.wrapping_up.clone() {
+        if let Some(WrapUp { reason, detail }) = self.attempt.wrapping_up.clone() {
             return self.finish(reason, detail);
         }
         match self.judgement.verify.first() {
@@ -156,12 +157,12 @@ impl Run {
         self.judgement.evidence.push(evidence);
         match self.judgement.verify.get(self.judgement.evidence.len()) {
             Some(next) if !not_run => self.phase = RunPhase::Verifying(next.clone()),
-            Some(_) | None => self.weigh(),
+            Some(_) | None => self.judge_evidence(),
         }
     }
 
     /// All commands were run, or one of them cannot be.
-    fn weigh(&mut self) {
+    fn judge_evidence(&mut self) {
         let failed: Vec<&VerifyEvidence> =
             self.judgement.evidence.iter().filter(|found| !found.passed()).collect();
         let Some(first) = failed.first() else { return self.accept() };
@@ -169,9 +170,9 @@ impl Run {
         let helpless = failed.iter().any(|found| matches!(found.ending, VerifyEnding::NotRun(_)));
         let complaint = complaint(&failed);
         // The last request has no tools, so nothing can be corrected with it.
-        if self.counters.corrections < CORRECTIONS_MAX && self.turns_left() > 1 && !helpless {
-            self.counters.corrections += 1;
-            return self.send_back(complaint);
+        if self.attempt.corrections < CORRECTIONS_MAX && self.turns_left() > 1 && !helpless {
+            self.attempt.corrections += 1;
+            return self.ask_to_correct(complaint);
         }
         self.judgement.unsaid = (!helpless).then_some(complaint);
         self.finish(StopReason::VerifyFailed, Some(detail));
@@ -193,9 +194,9 @@ impl Run {
         is_missing.then(|| "the result was not verified: the task ended before that".to_owned())
     }
 
-    fn send_back(&mut self, complaint: String) {
+    fn ask_to_correct(&mut self, complaint: String) {
         self.phase = RunPhase::Asking;
-        self.tell(complaint);
+        self.history.push_user(complaint);
         self.guard_context();
     }
 }

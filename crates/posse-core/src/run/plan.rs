@@ -35,7 +35,7 @@ pub enum CallAction {
 impl Run {
     /// Gives every call its key and an id that no other call of this run has, and makes its name fit for a history.
     pub(super) fn name_calls(&mut self, reply: &mut Reply) {
-        let turn = self.turns;
+        let turn = self.work.turns;
         let calls = reply.blocks.iter_mut().filter_map(|block| match block {
             Block::ToolCall(call) => Some(Arc::make_mut(call)),
             Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
@@ -45,9 +45,9 @@ impl Run {
             if !is_legal(&call.name) {
                 call.name = legal_name(&call.name);
             }
-            if call.id.is_empty() || !self.ids.insert(call.id.clone()) {
+            if call.id.is_empty() || !self.history.call_ids.insert(call.id.clone()) {
                 call.id = format!("call_{turn}_{index}");
-                while !self.ids.insert(call.id.clone()) {
+                while !self.history.call_ids.insert(call.id.clone()) {
                     call.id.push('x');
                 }
             }
@@ -59,12 +59,13 @@ impl Run {
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
             let cut_off = matches!(stop, ReplyStop::MaxTokens | ReplyStop::ContextFull) && index == last;
-            let action = self.judged(&call, index, cut_off);
+            let action = self.decide(&call, index, cut_off);
             match &action {
                 CallAction::Refuse(_) => self.remember_refusal(&call.name),
                 CallAction::Execute(_) | CallAction::Ask(..) => {
-                    self.tool_calls += 1;
-                    self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_ref()));
+                    self.work.tool_calls += 1;
+                    self.work.file_operations +=
+                        u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_ref()));
                 }
             }
             planned.push(PlannedCall { call, action });
@@ -75,26 +76,31 @@ impl Run {
     /// A person who sees this can grant the tool; a tool that does not exist is the model's mistake alone.
     fn remember_refusal(&mut self, name: &str) {
         let name = canonical(name);
-        let ungranted =
-            self.tools.get(name.as_ref()).is_some_and(|effect| !self.grant.offers(&name, *effect));
-        if ungranted && !self.refused_tools.iter().any(|refused| *refused == name) {
-            self.refused_tools.push(name.into_owned());
+        let ungranted = self
+            .policy
+            .tools
+            .get(name.as_ref())
+            .is_some_and(|effect| !self.policy.grant.offers(&name, *effect));
+        if ungranted && !self.facts.refused_tools.iter().any(|refused| *refused == name) {
+            self.facts.refused_tools.push(name.into_owned());
         }
     }
 
     /// Decides on a call before anything happens: make it, refuse it, or ask a person.
-    fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> CallAction {
+    fn decide(&self, call: &ToolCall, index: usize, cut_off: bool) -> CallAction {
         let mistake = |text: String| CallAction::Refuse(ToolResult::mistake(call, text));
         let name = canonical(&call.name);
-        let Some(&effect) = self.tools.get(name.as_ref()) else {
-            let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
+        let Some(&effect) = self.policy.tools.get(name.as_ref()) else {
+            let known: Vec<&str> =
+                self.policy.grant.tools().filter(|tool| self.policy.tools.contains_key(*tool)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return mistake(format!("there is no tool `{}`; you have: {known}", call.name));
         };
-        let workspace = self.workspace.as_str();
-        let decide =
-            |arguments: &str| self.grant.decide(RequestedCall { tool: &name, effect, arguments, workspace });
-        if !self.grant.offers(&name, effect)
+        let workspace = self.policy.workspace.as_str();
+        let decide = |arguments: &str| {
+            self.policy.grant.decide(RequestedCall { tool: &name, effect, arguments, workspace })
+        };
+        if !self.policy.grant.offers(&name, effect)
             && let Decision::Deny(why) = decide("{}")
         {
             return mistake(format!("refused: {why}"));
@@ -114,18 +120,19 @@ impl Run {
                 return mistake(format!("the arguments are not usable, nothing was run: {why}"));
             }
         };
-        if index as u32 >= self.limits.calls_per_turn_max {
-            let text = format!("not run: at most {} calls per turn", self.limits.calls_per_turn_max);
+        if index as u32 >= self.policy.limits.calls_per_turn_max {
+            let text = format!("not run: at most {} calls per turn", self.policy.limits.calls_per_turn_max);
             return CallAction::Refuse(ToolResult::error(call, text));
         }
-        let file_operations = self.file_operations - self.before.file_operations;
-        if FILE_TOOLS.contains(&name.as_ref()) && file_operations >= self.limits.file_operations_max {
-            let max = self.limits.file_operations_max;
+        let file_operations = self.work.file_operations - self.earlier.work.file_operations;
+        if FILE_TOOLS.contains(&name.as_ref()) && file_operations >= self.policy.limits.file_operations_max {
+            let max = self.policy.limits.file_operations_max;
             let text = format!("not run: the limit of {max} file operations is reached");
             return CallAction::Refuse(ToolResult::error(call, text));
         }
-        if self.tool_calls_used() >= self.limits.tool_calls_max {
-            let text = format!("not run: the limit of {} tool calls is reached", self.limits.tool_calls_max);
+        if self.tool_calls_used() >= self.policy.limits.tool_calls_max {
+            let text =
+                format!("not run: the limit of {} tool calls is reached", self.policy.limits.tool_calls_max);
             return CallAction::Refuse(ToolResult::error(call, text));
         }
         action

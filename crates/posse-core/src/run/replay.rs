@@ -54,7 +54,7 @@ pub fn replay_each(
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
     };
-    let run = Run::of(start, tools, fixed_tokens);
+    let run = Run::new(start, tools, fixed_tokens);
     let mut replayed = ReplayedRun {
         start: (**start).clone(),
         run,

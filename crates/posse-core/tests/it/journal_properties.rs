@@ -77,7 +77,7 @@ fn live(
     interrupt: usize,
 ) -> (Vec<Record>, Vec<Run>) {
     let start = start(limits, judged);
-    let mut run = Run::of(&start, tools(), 0);
+    let mut run = Run::new(&start, tools(), 0);
     run.take_events();
     let (mut records, mut states) = (vec![Record::Started(Arc::new(start))], vec![run.clone()]);
     let mut replies = replies.iter();

@@ -29,7 +29,7 @@ impl Game {
         let agent = Agent { limits, settings, ..Agent::new(AgentName::parse("worker").unwrap(), "m", "") };
         let verify = verify.iter().map(|command| (*command).to_owned()).collect();
         let start = TaskStart { verify, ..TaskStart::new(agent, "the task", grant()) };
-        Self { run: Run::of(&start, tools(), 0), endings }
+        Self { run: Run::new(&start, tools(), 0), endings }
     }
 
     /// Answers the next model call and goes on to the one after it.

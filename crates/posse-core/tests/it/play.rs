@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use posse_core::agent::Agent;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
-use posse_core::id::CallKey;
+use posse_core::id::{AgentName, CallKey};
+use posse_core::journal::TaskStart;
 use posse_core::limits::Limits;
 use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult, find_fault};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
@@ -76,7 +78,8 @@ pub fn parse_reply(line: &str) -> Result<Reply, ModelFailure> {
 
 /// Runs the script; every tool that is executed answers `ok <name>` padded to `result_bytes`.
 pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
-    let mut run = Run::new("the task", limits, grant(), tools(), 0);
+    let agent = Agent { limits, ..Agent::new(AgentName::parse("a").unwrap(), "p:m", "") };
+    let mut run = Run::new(&TaskStart::new(agent, "the task", grant()), tools(), 0);
     let mut replies = script.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut log = String::new();
     for _ in 0..200 {

@@ -69,7 +69,7 @@ pub struct PendingApproval {
 
 impl TaskReport {
     /// Creates the report of a task with this progress.
-    pub(crate) fn of(task: &LiveTask, progress: TaskProgress) -> Self {
+    pub(crate) fn from_task(task: &LiveTask, progress: TaskProgress) -> Self {
         let TaskProgress { stage, turns, usage, activity, report, question, approval, done } = progress;
         let running = || {
             Box::new(RunningTask {
@@ -147,7 +147,7 @@ pub(crate) fn announcement(task: &LiveTask) -> String {
     let status = done.as_ref().map_or(OutcomeStatus::Completed, status_of).wire();
     let outcome = done.as_ref().and_then(|done| done.as_ref().ok());
     let text = outcome.map_or("", |outcome| outcome.text.as_str());
-    let shown = if task.start.pushed { distilled(text) } else { preview(text) };
+    let shown = if task.start.link.pushed { distilled(text) } else { preview(text) };
     let mut said = match done.as_ref().and_then(failure) {
         Some(why) => format!("Task {id} ({agent}) has ended: {status}. {why}"),
         None => format!("Task {id} ({agent}) has ended: {status}."),
@@ -156,7 +156,7 @@ pub(crate) fn announcement(task: &LiveTask) -> String {
         said = format!("{said}\n{}", marked(&format!("{agent} {id}"), &shown));
     }
     let whole = shown == text;
-    match (task.start.pushed, whole) {
+    match (task.start.link.pushed, whole) {
         (true, true) => said,
         (true, false) => {
             format!("{said}\n`subagent` with action result and task_id {id} gives the rest.")

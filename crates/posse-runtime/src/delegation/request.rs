@@ -16,6 +16,7 @@ use posse_messages::localized;
 use serde_json::{Map, Value, json};
 
 use super::define::TURNS_MAX;
+use super::wire::set;
 
 /// The actions of the tool, each with its fields.
 pub const ACTIONS: &[ActionFields] = &[
@@ -222,16 +223,11 @@ impl DefineRequest {
             ("model", &self.model),
         ];
         for (name, text) in texts {
-            if let Some(text) = text {
-                fields[name] = json!(text);
-            }
+            set(&mut fields, name, text.as_ref());
         }
-        if let Some(tools) = &self.tools {
-            fields["tools"] = json!(tools);
-        }
-        if let Some(turns) = self.max_turns {
-            fields["max_turns"] = json!(turns.clamp(1, TURNS_MAX.into()) as u32);
-        }
+        set(&mut fields, "tools", self.tools.as_ref());
+        let turns = self.max_turns.map(|turns| turns.clamp(1, TURNS_MAX.into()) as u32);
+        set(&mut fields, "max_turns", turns);
         fields
     }
 

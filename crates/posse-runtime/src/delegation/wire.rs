@@ -4,6 +4,7 @@ use posse_core::grant::SandboxTier;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::state::TaskState;
 use posse_core::{Error, ErrorCode};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::{
@@ -91,12 +92,8 @@ pub fn wire_status(state: TaskState) -> &'static str {
 /// Prints an error as a tool's answer shows it to a model.
 pub fn wire_error(error: &Error) -> Value {
     let mut value = json!({ "error": error.code().wire(), "message": error.message().english() });
-    if let Some(hint) = error.advice() {
-        value["hint"] = json!(hint.english());
-    }
-    if error.code() == ErrorCode::TaskNotReady {
-        value["retry_after_ms"] = json!(RETRY_AFTER_MS);
-    }
+    set(&mut value, "hint", error.advice().map(|hint| hint.english()));
+    set(&mut value, "retry_after_ms", (error.code() == ErrorCode::TaskNotReady).then_some(RETRY_AFTER_MS));
     value
 }
 
@@ -124,13 +121,9 @@ impl AgentListing {
     /// Prints the answer to `list_agents`.
     pub fn to_json(&self) -> Value {
         let mut value = json!({ "agents": self.agents.iter().map(AgentCard::to_json).collect::<Vec<_>>() });
-        if !self.diagnostics.is_empty() {
-            value["diagnostics"] = json!(self.diagnostics.iter().map(diagnostic).collect::<Vec<_>>());
-        }
-        if self.left_out > 0 {
-            value["note"] =
-                json!(format!("{} more are not shown: use `query` to look for words", self.left_out));
-        }
+        set_listed(&mut value, "diagnostics", self.diagnostics.iter().map(diagnostic).collect());
+        let note = || format!("{} more are not shown: use `query` to look for words", self.left_out);
+        set(&mut value, "note", (self.left_out > 0).then(note));
         value
     }
 }
@@ -157,28 +150,21 @@ impl AgentCard {
 impl DefineReceipt {
     fn to_json(&self) -> Value {
         let mut value = json!({ "defined": self.name, "description": self.description });
-        with_warnings(&mut value, self.warnings.iter());
-        if let Some(version) = self.version {
-            value["version"] = json!(version);
-        }
-        if self.unchanged {
-            value["unchanged"] = json!(true);
-        }
+        set_listed(&mut value, "warnings", self.warnings.iter().collect());
+        set(&mut value, "version", self.version);
+        set(&mut value, "unchanged", self.unchanged.then_some(true));
         value
     }
 }
 
 impl SpawnReceipt {
     fn to_json(&self) -> Value {
-        let mut value = json!({ "task_id": self.id.short(), "agent": self.agent, "status": "running" });
-        if let Some(error) = &self.failure {
-            value["status"] = json!("failed");
-            value["error"] = json!(error);
-        } else if self.queued {
-            value["queued"] = json!(true);
-        }
+        let status = if self.failure.is_some() { "failed" } else { "running" };
+        let mut value = json!({ "task_id": self.id.short(), "agent": self.agent, "status": status });
+        set(&mut value, "error", self.failure.as_ref());
+        set(&mut value, "queued", (self.queued && self.failure.is_none()).then_some(true));
         let uncollected = self.uncollected.map(|count| format!("{count} finished tasks are not collected"));
-        with_warnings(&mut value, self.notes.iter().chain(&uncollected));
+        set_listed(&mut value, "warnings", self.notes.iter().chain(&uncollected).collect());
         value
     }
 }
@@ -207,7 +193,7 @@ impl TaskReport {
                 }
             }
         }
-        with_warnings(&mut value, self.warnings.iter());
+        set_listed(&mut value, "warnings", self.warnings.iter().collect());
         value
     }
 
@@ -220,56 +206,38 @@ impl TaskReport {
             Some(_) | None => Value::Null,
         };
         let Some(outcome) = self.outcome() else { return value };
-        if !completed && !outcome.text.is_empty() {
-            value["partial_result"] = json!(distilled(&outcome.text));
-        }
-        if is_long(&outcome.text) {
-            value["full_result"] = json!({ "action": "result", "task_id": self.id.short() });
-        }
-        with_warnings(&mut value, self.warnings.iter().chain(&outcome.warnings));
-        if !outcome.changed_files.is_empty() {
-            value["changed_files"] = json!(outcome.changed_files);
-        }
-        if let Some(data) = &outcome.data {
-            value["data"] = data.clone();
-        }
-        if !outcome.evidence.is_empty() {
-            value["evidence"] = json!(outcome.evidence);
-        }
-        if !outcome.in_doubt.is_empty() {
-            let calls = outcome.in_doubt.iter().map(|doubt| format!("{} {}", doubt.tool, doubt.about));
-            value["in_doubt"] = json!(calls.collect::<Vec<_>>());
-        }
+        let is_partial = !completed && !outcome.text.is_empty();
+        set(&mut value, "partial_result", is_partial.then(|| distilled(&outcome.text)));
+        let rest = || json!({ "action": "result", "task_id": self.id.short() });
+        set(&mut value, "full_result", is_long(&outcome.text).then(rest));
+        set_listed(&mut value, "warnings", self.warnings.iter().chain(&outcome.warnings).collect());
+        set_listed(&mut value, "changed_files", outcome.changed_files.iter().collect());
+        set(&mut value, "data", outcome.data.as_ref());
+        set_listed(&mut value, "evidence", outcome.evidence.iter().collect());
+        let calls = outcome.in_doubt.iter().map(|doubt| format!("{} {}", doubt.tool, doubt.about));
+        set_listed(&mut value, "in_doubt", calls.collect());
         value
     }
 }
 
 impl RunningTask {
     fn print_into(&self, value: &mut Value) {
-        if self.sandbox != SandboxTier::None {
-            value["sandbox"] = json!(self.sandbox.wire());
-        }
+        set(value, "sandbox", (self.sandbox != SandboxTier::None).then(|| self.sandbox.wire()));
         value["max_turns"] = json!(self.turns_max);
         value["elapsed_s"] = json!(self.elapsed.as_secs());
         value["input_tokens"] = json!(self.usage.input);
         value["output_tokens"] = json!(self.usage.output);
         value["retry_after_ms"] = json!(RETRY_AFTER_MS);
-        if self.queued {
-            value["queued"] = json!(true);
-        }
-        if let Some(activity) = &self.activity {
-            value["activity"] = json!(activity);
-        }
-        if let Some(report) = &self.report {
-            value["report"] = json!(report);
-        }
-        if let Some(approval) = &self.approval {
-            value["waiting_for_approval"] = json!({ "id": approval.id, "tool": approval.tool });
-        }
-        if let Some(question) = &self.question {
-            value["question"] =
-                json!({ "id": question.id, "text": question.text, "options": question.options });
-        }
+        set(value, "queued", self.queued.then_some(true));
+        set(value, "activity", self.activity.as_ref());
+        set(value, "report", self.report.as_ref());
+        let approval = self.approval.as_ref();
+        let approval = approval.map(|approval| json!({ "id": approval.id, "tool": approval.tool }));
+        set(value, "waiting_for_approval", approval);
+        let question = self.question.as_ref();
+        let question =
+            question.map(|asked| json!({ "id": asked.id, "text": asked.text, "options": asked.options }));
+        set(value, "question", question);
     }
 }
 
@@ -288,7 +256,7 @@ impl WaitReport {
         } else if self.finished.is_empty() && self.running.is_empty() {
             value["note"] = json!("nothing is running, and every end was reported before".to_owned());
         }
-        with_warnings(&mut value, self.warnings.iter());
+        set_listed(&mut value, "warnings", self.warnings.iter().collect());
         value
     }
 }
@@ -296,9 +264,7 @@ impl WaitReport {
 impl CancelReport {
     fn to_json(&self) -> Value {
         let mut value = self.task.result_json();
-        if self.had_ended {
-            value["note"] = json!("it had ended before the cancel".to_owned());
-        }
+        set(&mut value, "note", self.had_ended.then_some("it had ended before the cancel"));
         value
     }
 }
@@ -315,8 +281,7 @@ impl SendReceipt {
 
 impl AnswerReceipt {
     fn to_json(&self) -> Value {
-        let note =
-            if self.answered { "answered".to_owned() } else { "nobody was waiting for an answer".to_owned() };
+        let note = if self.answered { "answered" } else { "nobody was waiting for an answer" };
         json!({ "task_id": self.task_id, "answered": self.answered, "note": note })
     }
 }
@@ -344,17 +309,20 @@ impl EventPage {
 pub fn tasks_json(tasks: &[ListedTask]) -> Value {
     let listed = tasks.iter().map(|task| {
         let mut value = task.report.to_json();
-        if task.collected {
-            value["collected"] = json!(true);
-        }
+        set(&mut value, "collected", task.collected.then_some(true));
         value
     });
     json!({ "tasks": listed.collect::<Vec<_>>() })
 }
 
-fn with_warnings<'a>(value: &mut Value, warnings: impl Iterator<Item = &'a String>) {
-    let warnings: Vec<&String> = warnings.collect();
-    if !warnings.is_empty() {
-        value["warnings"] = json!(warnings);
+/// Adds a field that has something to say.
+pub(super) fn set(value: &mut Value, name: &str, field: Option<impl Serialize>) {
+    if let Some(field) = field {
+        value[name] = json!(field);
     }
+}
+
+/// Adds a list that is not empty.
+fn set_listed(value: &mut Value, name: &str, list: Vec<impl Serialize>) {
+    set(value, name, (!list.is_empty()).then_some(list));
 }

@@ -49,7 +49,7 @@ impl RunDriver<'_> {
                 CallAction::Refuse(_) => continue,
                 CallAction::Ask(effect, asked) => (*effect, Some(asked.clone())),
                 CallAction::Execute(ToolEffect::Pure) => continue,
-                CallAction::Execute(_) if self.scene.ports.tools.approver().is_none() => continue,
+                CallAction::Execute(_) if self.context.ports.tools.approver().is_none() => continue,
                 CallAction::Execute(effect) => (*effect, None),
             };
             if asked.is_some()
@@ -60,9 +60,9 @@ impl RunDriver<'_> {
             }
             // Whoever takes the task over has to find the call that waits.
             if asked.is_some() {
-                self.scene.journal.commit().await?
+                self.context.journal.commit().await?
             } else {
-                self.scene.journal.send()
+                self.context.journal.send()
             }
             match Box::pin(self.review(run, &planned.call, effect, asked)).await? {
                 ApprovalReview::Granted => planned.action = CallAction::Execute(effect),
@@ -80,17 +80,17 @@ impl RunDriver<'_> {
         effect: ToolEffect,
         asked: Option<ApprovalQuestion>,
     ) -> Result<ApprovalReview> {
-        let context = self.scene.tool_context(run);
-        let idempotency_key = self.scene.idempotency_key(call.key);
+        let context = self.context.tool_context(run);
+        let idempotency_key = self.context.idempotency_key(call.key);
         let arguments = call.arguments.as_object_text();
         let input =
             ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context: &context };
-        let proposal = match self.scene.ports.tools.propose(&call.name, &input) {
+        let proposal = match self.context.ports.tools.propose(&call.name, &input) {
             Ok(proposal) => proposal,
             Err(answer) => return Ok(ApprovalReview::Refused(answer.into_result(call))),
         };
         // Nothing has begun yet, so a wish to stop is heard here at once.
-        let stop = &self.scene.ports.stop;
+        let stop = &self.context.ports.stop;
         let over = async {
             tokio::select! {
                 () = stop.soon.cancelled() => {}
@@ -100,11 +100,11 @@ impl RunDriver<'_> {
         };
         let resolved = tokio::select! {
             biased;
-            resolved = self.scene.resolve(call, effect, asked.as_ref(), &proposal) => Some(resolved?),
+            resolved = self.context.resolve(call, effect, asked.as_ref(), &proposal) => Some(resolved?),
             () = over => None,
         };
         let Some(resolved) = resolved else {
-            self.scene.ports.store.close_approvals(&self.scene.id, "its task was stopped").await?;
+            self.context.ports.store.close_approvals(&self.context.id, "its task was stopped").await?;
             return Ok(ApprovalReview::Over);
         };
         if asked.is_some() {
@@ -125,7 +125,7 @@ impl RunDriver<'_> {
         let ResolvedApproval { approval, answer } = resolved;
         let (key, verdict, by) = (call.key, answer.verdict, answer.by.clone());
         run.on_resolved(key, verdict, &by);
-        self.scene.journal.note(Record::Resolved {
+        self.context.journal.note(Record::Resolved {
             key,
             tool: call.name.clone(),
             approval: approval.clone(),

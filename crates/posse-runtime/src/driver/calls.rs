@@ -25,21 +25,21 @@ use crate::toolbox::ToolAnswer;
 
 impl RunDriver<'_> {
     pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<PlannedCall>) -> Result<()> {
-        let tools = &self.scene.ports.tools;
+        let tools = &self.context.ports.tools;
         for batch in batches(calls, |call| tools.delegates(&call.name)) {
-            if self.scene.ports.stop.now.is_cancelled() || !self.stopped.is_empty() {
+            if self.context.ports.stop.now.is_cancelled() || !self.stopped.is_empty() {
                 break;
             }
             let Some(batch) = self.permit(run, batch).await? else { break };
-            self.scene.announce(&batch).await?;
-            let (fence, lost) = self.scene.raise_fence(&batch).await?;
-            let context = ToolContext { fence, ..self.scene.tool_context(run) };
+            self.context.announce(&batch).await?;
+            let (fence, lost) = self.context.raise_fence(&batch).await?;
+            let context = ToolContext { fence, ..self.context.tool_context(run) };
             // In the order of the journal, so that a replay decides the same.
             let results = Mutex::new(Vec::with_capacity(batch.len()));
             {
-                let make = |planned| self.scene.make(planned, &context, lost.as_deref(), &results);
+                let make = |planned| self.context.make(planned, &context, lost.as_deref(), &results);
                 let calls = pin!(join_all(batch.iter().map(make)));
-                while_writing(&self.scene.journal, calls).await?;
+                while_writing(&self.context.journal, calls).await?;
             }
             if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
                 return Err(failure);
@@ -96,7 +96,7 @@ impl DriverContext<'_> {
         if !batch.iter().any(|planned| self.may_write(planned)) {
             return Ok((None, None));
         }
-        Ok(match LeaseGuard::raise(ports, id, journal, start, images).await? {
+        Ok(match LeaseGuard::acquire(ports, id, journal, start, images).await? {
             Ok(fence) => (Some(Arc::new(fence)), None),
             Err(why) => (None, Some(why)),
         })

@@ -18,32 +18,32 @@ use crate::schema::OutputSchema;
 
 impl RunDriver<'_> {
     pub(super) fn check(&mut self, run: &mut Run, value: &Value) {
-        let schema = self.scene.start.agent.settings.output_schema.as_deref().unwrap_or("true");
+        let schema = self.context.start.agent.settings.output_schema.as_deref().unwrap_or("true");
         let errors = match OutputSchema::parse(schema) {
             Ok(schema) => schema.errors(value, "the answer"),
             Err(why) => vec![format!("the schema itself is broken: {why}")],
         };
         run.on_checked(&errors);
-        self.scene.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
+        self.context.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
     }
 
     /// The intent is durable before the command runs. It is declared to be repeatable: after a crash it runs again.
     pub(super) async fn verify(&mut self, run: &mut Run, command: String) -> Result<()> {
-        let DriverContext { ports, id, start, images, journal, .. } = &self.scene;
+        let DriverContext { ports, id, start, images, journal, .. } = &self.context;
         let verifying = journal.hold(Record::Verifying { command: command.clone(), epoch: journal.epoch() });
         journal.commit().await?;
         journal.tell(verifying);
-        let evidence = match LeaseGuard::raise(ports, id, journal, start, images).await? {
+        let evidence = match LeaseGuard::acquire(ports, id, journal, start, images).await? {
             Ok(fence) => {
                 let fence = Some(Arc::new(fence));
-                let usual = self.scene.tool_context(run);
+                let usual = self.context.tool_context(run);
                 let context = ToolContext { output_bytes_max: OUTPUT_BYTES_MAX, fence, ..usual };
-                self.scene.run_command(&command, &context).await
+                self.context.run_command(&command, &context).await
             }
             Err(why) => VerifyEvidence::not_run(&command, why),
         };
         // A command that was cut off with its run says nothing about the result.
-        if self.scene.ports.stop.now.is_cancelled() || self.scene.time_left(run).is_zero() {
+        if self.context.ports.stop.now.is_cancelled() || self.context.time_left(run).is_zero() {
             return Ok(());
         }
         journal.note(Record::Verified { evidence: evidence.clone(), elapsed_ms: self.elapsed_ms() });

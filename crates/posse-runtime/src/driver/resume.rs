@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use posse_core::event::Event;
 use posse_core::grant::Grant;
-use posse_core::id::TaskId;
+use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, lost_usage, start_of};
 use posse_core::message::find_fault;
 use posse_core::outcome::{Outcome, StopReason};
@@ -65,63 +65,31 @@ pub(crate) async fn resume_claimed(
         // Before anything is written: a command of the dead driver may still be at work.
         ports.tools.sweep(&id, epoch).await;
     }
-    let images = Arc::new(ImageLedger::of(&replayed));
+    let images = Arc::new(ImageLedger::from_run(&replayed));
     let ReplayedRun {
         mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, steered, ..
     } = replayed;
-    hear(ports, &id, steered).await?;
+    fill_inbox(ports, &id, steered).await?;
     let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
     ports.budget.charge(tariff.of_lost(&lost));
-    let lost_cost_micros = lost.cost_micros;
     let withdrawn = run.grant().beyond(allowed);
     let had_commands = has_commands(&start.grant);
     start.grant = run.grant().meet(allowed);
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
     let journal = TaskJournal::new(ports.store.clone(), ports.observers.clone(), id.clone(), epoch, next);
-    let mut life = RunDriver::new(ports, id, Arc::new(start), opening, journal, elapsed_ms);
-    life.scene.images = images;
-    life.scene.commands_withdrawn = commands_withdrawn;
+    let mut driver = RunDriver::new(ports, id, Arc::new(start), opening, journal, elapsed_ms);
+    driver.context.images = images;
+    driver.context.commands_withdrawn = commands_withdrawn;
     run.on_lost(&lost);
-    let mut takeover = Vec::new();
-    match onward {
-        ResumeMode::Finish { turns_max, wall_ms_max } => {
-            run.on_resume(turns_max, wall_ms_max);
-            takeover.push(Record::Resumed {
-                epoch,
-                turns_max,
-                wall_ms_max,
-                lost_tokens,
-                lost_cost_micros,
-                elapsed_ms,
-            });
-            takeover.extend(life.withdraw(&mut run, withdrawn));
-            // Pure calls and calls with an idempotency key are simply made again, if that is still allowed.
-            takeover.extend(life.say_doubt(&mut run, |planned| {
-                let effect =
-                    unresolved.iter().find(|(key, _)| *key == planned.call.key).map(|(_, effect)| *effect);
-                match &planned.action {
-                    CallAction::Execute(_) | CallAction::Ask(..) => effect == Some(ToolEffect::Unsafe),
-                    CallAction::Refuse(_) => effect.is_some(),
-                }
-            }));
-        }
-        ResumeMode::Message(text) => {
-            // Nobody will make these calls again, so whatever was begun is in doubt.
-            let begun = |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
-            takeover.extend(life.say_doubt(&mut run, begun));
-            ports.store.close_approvals(&life.scene.id, "the conversation went on without it").await?;
-            run.on_message(&text, elapsed_ms);
-            life.scene.payload(ObservedPayload::Message(&text));
-            takeover.push(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
-            takeover.extend(life.withdraw(&mut run, withdrawn));
-        }
-    }
+    let lost_cost_micros = lost.cost_micros;
+    let facts = TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, withdrawn };
+    let takeover = driver.context.take_up(&mut run, onward, facts).await?;
     let in_doubt = takeover.iter().filter(|record| matches!(record, Record::Done { .. })).count();
     let resumed = Event::Resumed {
-        agent: life.scene.start.agent.name.to_string(),
+        agent: driver.context.start.agent.name.to_string(),
         epoch,
         finished_calls,
         in_doubt: u32::try_from(in_doubt).unwrap_or(u32::MAX),
@@ -130,9 +98,9 @@ pub(crate) async fn resume_claimed(
         tool_calls: run.tool_calls(),
         usage: *run.usage(),
     };
-    life.scene.take_over(resumed, takeover, &mut run).await?;
-    leases::wait(ports, &life.scene.id, &life.scene.journal, &life.scene.start).await?;
-    drive(ports, life, Box::new(run)).await
+    driver.context.take_over(resumed, takeover, &mut run).await?;
+    leases::wait(ports, &driver.context.id, &driver.context.journal, &driver.context.start).await?;
+    drive(ports, driver, Box::new(run)).await
 }
 
 /// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
@@ -194,9 +162,65 @@ impl DriverContext<'_> {
     }
 }
 
-impl RunDriver<'_> {
+/// Facts about the run that a takeover continues.
+struct TakeoverFacts {
+    epoch: u64,
+    elapsed_ms: u64,
+    /// Input tokens of the model call that was cut off, and their price.
+    lost_tokens: u64,
+    lost_cost_micros: Option<u64>,
+    /// Calls that were intended and have no result.
+    unresolved: Vec<(CallKey, ToolEffect)>,
+    /// Tools that the task had and may not use any more.
+    withdrawn: Vec<String>,
+}
+
+impl DriverContext<'_> {
+    /// Feeds the takeover to the run; returns its records.
+    async fn take_up(&self, run: &mut Run, onward: ResumeMode, facts: TakeoverFacts) -> Result<Vec<Record>> {
+        let TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, withdrawn } = facts;
+        let mut takeover = Vec::new();
+        match onward {
+            ResumeMode::Finish { turns_max, wall_ms_max } => {
+                run.on_resume(turns_max, wall_ms_max);
+                takeover.push(Record::Resumed {
+                    epoch,
+                    turns_max,
+                    wall_ms_max,
+                    lost_tokens,
+                    lost_cost_micros,
+                    elapsed_ms,
+                });
+                takeover.extend(self.withdraw(run, withdrawn));
+                // Pure calls and calls with an idempotency key are simply made again, if that is still allowed.
+                takeover.extend(self.answer_in_doubt(run, |planned| {
+                    let intended = unresolved.iter().find(|(key, _)| *key == planned.call.key);
+                    match &planned.action {
+                        CallAction::Execute(_) | CallAction::Ask(..) => {
+                            intended.is_some_and(|(_, effect)| *effect == ToolEffect::Unsafe)
+                        }
+                        CallAction::Refuse(_) => intended.is_some(),
+                    }
+                }));
+            }
+            ResumeMode::Message(text) => {
+                // Nobody will make these calls again, so whatever was begun is in doubt.
+                let begun =
+                    |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
+                takeover.extend(self.answer_in_doubt(run, begun));
+                let (store, why) = (&self.ports.store, "the conversation went on without it");
+                store.close_approvals(&self.id, why).await?;
+                run.on_message(&text, elapsed_ms);
+                self.payload(ObservedPayload::Message(&text));
+                takeover.push(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
+                takeover.extend(self.withdraw(run, withdrawn));
+            }
+        }
+        Ok(takeover)
+    }
+
     fn withdraw(&self, run: &mut Run, tools: Vec<String>) -> Option<Record> {
-        let grant = &self.scene.start.grant;
+        let grant = &self.start.grant;
         let left = (run.grant().without(&tools) != *grant).then(|| Box::new(grant.clone()));
         if tools.is_empty() && left.is_none() {
             return None;
@@ -206,7 +230,7 @@ impl RunDriver<'_> {
     }
 
     /// Answers the open calls that `doubtful` picks with "may or may not have happened".
-    fn say_doubt(&self, run: &mut Run, doubtful: impl Fn(&PlannedCall) -> bool) -> Vec<Record> {
+    fn answer_in_doubt(&self, run: &mut Run, doubtful: impl Fn(&PlannedCall) -> bool) -> Vec<Record> {
         let RunStep::CallTools(open) = run.next_step(0) else { return Vec::new() };
         let answered = open.into_iter().filter(doubtful).map(|planned| {
             let result = in_doubt(&planned.call);
@@ -218,7 +242,7 @@ impl RunDriver<'_> {
 }
 
 /// Fills the inbox with the messages that nobody has read. `steered` are the keys of those that the journal has.
-async fn hear(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> Result<()> {
+async fn fill_inbox(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> Result<()> {
     steered.into_iter().for_each(|key| ports.inbox.recall(key));
     for SteeringMessage { task, key, text, .. } in ports.store.queued_messages(id.session()).await? {
         if task == *id {

@@ -5,7 +5,7 @@ use posse_core::Result;
 use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
 use posse_core::id::TaskId;
 
-use super::{MemoryState, MemoryStore, MemoryWrite, WriteAnswer, now_ms};
+use super::{MemoryState, MemoryStore};
 
 impl MemoryState {
     pub fn park(&mut self, request: &ApprovalRequest) -> Result<ParkedCall> {
@@ -59,19 +59,9 @@ impl MemoryState {
     }
 }
 
-impl MemoryStore {
-    fn approve(&self, write: MemoryWrite) -> Result<ParkedCall> {
-        match self.lock().apply(now_ms(), write)? {
-            WriteAnswer::Approval(parked) => Ok(*parked),
-            _ => unreachable!("it writes an approval"),
-        }
-    }
-}
-
 impl ApprovalStore for MemoryStore {
     fn park(&self, request: ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>> {
-        let answer = self.approve(MemoryWrite::Park(request));
-        Box::pin(async { answer })
+        self.write(move |state, _| state.park(&request))
     }
 
     fn answer<'a>(
@@ -80,18 +70,20 @@ impl ApprovalStore for MemoryStore {
         hash: &'a str,
         answer: ApprovalAnswer,
     ) -> BoxFuture<'a, Result<ParkedCall>> {
-        let answer = self.approve(MemoryWrite::Answer(id.to_owned(), hash.to_owned(), answer));
-        Box::pin(async { answer })
+        let (id, hash) = (id.to_owned(), hash.to_owned());
+        self.write(move |state, _| state.answer(&id, &hash, &answer))
     }
 
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
-        let mut state = self.lock();
-        let open = state.approvals.iter().any(|parked| parked.request.task == *task && parked.is_open());
-        let answer = match open {
-            true => state.apply(now_ms(), MemoryWrite::Close(task.clone(), why.to_owned())).map(drop),
-            false => Ok(()),
-        };
-        Box::pin(async { answer })
+        let is_open = |parked: &ParkedCall| parked.request.task == *task && parked.is_open();
+        if !self.lock().approvals.iter().any(is_open) {
+            return Box::pin(async { Ok(()) });
+        }
+        let (task, why) = (task.clone(), why.to_owned());
+        self.write(move |state, _| {
+            state.close(&task, &why);
+            Ok(())
+        })
     }
 
     fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>> {

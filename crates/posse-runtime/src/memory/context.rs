@@ -9,7 +9,7 @@ use posse_core::context::{
     HistoryAct, HistoryLine, SessionState, SnapshotLabel, ValueHead,
 };
 
-use super::{MemoryStore, MemoryWrite, WriteAnswer, now_ms};
+use super::MemoryStore;
 
 /// In the order in which they were made.
 #[derive(Default)]
@@ -29,14 +29,6 @@ struct MemorySession {
     agents: Vec<KeptAgent>,
 }
 
-#[derive(Clone)]
-pub(super) enum SessionChange {
-    Create(String),
-    Archive,
-    Keep(KeptAgent),
-    Delete,
-}
-
 impl SessionTable {
     pub fn ensure_session(&mut self, id: &str, workspace: &str, now_ms: u64) {
         match self.0.iter_mut().find(|session| session.id == id) {
@@ -47,30 +39,6 @@ impl SessionTable {
                 self.0.push(MemorySession { id, workspace, created_ms: now_ms, ..MemorySession::default() });
             }
         }
-    }
-
-    pub fn change_session(&mut self, id: &str, change: &SessionChange, now_ms: u64) -> Result<()> {
-        match change {
-            SessionChange::Create(workspace) => {
-                context::check_session_id(id)?;
-                self.ensure_session(id, workspace, now_ms);
-            }
-            SessionChange::Archive => {
-                let session = self.enter(id, ContextAccess::Read)?;
-                session.archived_ms.get_or_insert(now_ms);
-            }
-            SessionChange::Keep(agent) => {
-                let session = self.enter(id, ContextAccess::Change)?;
-                session.agents.retain(|known| known.name != agent.name);
-                session.agents.push(agent.clone());
-            }
-            SessionChange::Delete => {
-                let session = self.enter(id, ContextAccess::Read)?;
-                let (id, created_ms) = (session.id.clone(), session.created_ms);
-                *session = MemorySession { id, created_ms, deleted: true, ..MemorySession::default() };
-            }
-        }
-        Ok(())
     }
 
     pub fn change(&mut self, request: &ChangeRequest) -> Result<ChangeResult> {
@@ -173,16 +141,6 @@ impl MemoryStore {
         let mut state = self.lock();
         state.contexts.enter(session, ContextAccess::Read).map(|session| read(session))
     }
-
-    fn change_session(
-        &self,
-        session: &str,
-        change: SessionChange,
-        now_ms: u64,
-    ) -> BoxFuture<'static, Result<()>> {
-        let applied = self.lock().apply(now_ms, MemoryWrite::Session(session.to_owned(), change, now_ms));
-        Box::pin(async { applied.map(drop) })
-    }
 }
 
 impl ContextStore for MemoryStore {
@@ -192,7 +150,12 @@ impl ContextStore for MemoryStore {
         workspace: &'a str,
         now_ms: u64,
     ) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Create(workspace.to_owned()), now_ms)
+        let (session, workspace) = (session.to_owned(), workspace.to_owned());
+        self.write(move |state, _| {
+            context::check_session_id(&session)?;
+            state.contexts.ensure_session(&session, &workspace, now_ms);
+            Ok(())
+        })
     }
 
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {
@@ -216,16 +179,21 @@ impl ContextStore for MemoryStore {
     }
 
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Archive, now_ms)
+        let session = session.to_owned();
+        self.write(move |state, _| {
+            state.contexts.enter(&session, ContextAccess::Read)?.archived_ms.get_or_insert(now_ms);
+            Ok(())
+        })
     }
 
-    fn keep_agent<'a>(
-        &'a self,
-        session: &'a str,
-        agent: KeptAgent,
-        now_ms: u64,
-    ) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Keep(agent), now_ms)
+    fn keep_agent<'a>(&'a self, session: &'a str, agent: KeptAgent, _: u64) -> BoxFuture<'a, Result<()>> {
+        let session = session.to_owned();
+        self.write(move |state, _| {
+            let session = state.contexts.enter(&session, ContextAccess::Change)?;
+            session.agents.retain(|known| known.name != agent.name);
+            session.agents.push(agent.clone());
+            Ok(())
+        })
     }
 
     fn kept_agents<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<KeptAgent>>> {
@@ -237,17 +205,18 @@ impl ContextStore for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Delete, now_ms)
+    fn delete_session<'a>(&'a self, session: &'a str, _: u64) -> BoxFuture<'a, Result<()>> {
+        let id = session.to_owned();
+        self.write(move |state, _| {
+            let session = state.contexts.enter(&id, ContextAccess::Read)?;
+            let (id, created_ms) = (id.clone(), session.created_ms);
+            *session = MemorySession { id, created_ms, deleted: true, ..MemorySession::default() };
+            Ok(())
+        })
     }
 
     fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<ChangeResult>> {
-        let applied = self.lock().apply(now_ms(), MemoryWrite::Context(request));
-        let answer = applied.map(|applied| match applied {
-            WriteAnswer::Context(changed) => changed,
-            _ => unreachable!("it changes the context"),
-        });
-        Box::pin(async { answer })
+        self.write(move |state, _| state.contexts.change(&request))
     }
 
     fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<ValueHead>>> {

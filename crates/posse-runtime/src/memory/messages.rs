@@ -3,8 +3,7 @@
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 
-use super::{MemoryState, MemoryStore, MemoryWrite, WriteAnswer};
-use crate::context::now_ms;
+use super::{MemoryState, MemoryStore};
 use crate::ports::{
     BoxFuture, MessageReceipt, MessageStore, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState,
     SteeringMessage, TaskQuestion, UNREAD_MAX,
@@ -121,24 +120,9 @@ fn unknown_question(task: &TaskId, id: u32) -> Error {
     Error::new(ErrorCode::Internal, format!("`{task}` has no question {id}"))
 }
 
-impl MemoryStore {
-    fn write_question(&self, write: MemoryWrite) -> Result<TaskQuestion> {
-        match self.lock().apply(now_ms(), write)? {
-            WriteAnswer::Question(question) => Ok(question),
-            _ => unreachable!("it writes a question"),
-        }
-    }
-}
-
 impl MessageStore for MemoryStore {
     fn send_message(&self, message: SteeringMessage) -> BoxFuture<'_, Result<MessageReceipt>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::Send(message));
-        Box::pin(async {
-            match answer? {
-                WriteAnswer::Receipt(receipt) => Ok(receipt),
-                _ => unreachable!("a message has a receipt"),
-            }
-        })
+        self.write(move |state, _| state.send(&message))
     }
 
     fn queued_messages<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<SteeringMessage>>> {
@@ -151,23 +135,16 @@ impl MessageStore for MemoryStore {
     }
 
     fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>> {
-        let answer = self.write_question(MemoryWrite::Ask(question));
-        Box::pin(async { answer })
+        self.write(move |state, _| state.ask(&question))
     }
 
     fn answer_question(&self, answer: QuestionAnswer) -> BoxFuture<'_, Result<Option<TaskQuestion>>> {
-        let answer = self.lock().apply(now_ms(), MemoryWrite::AnswerAsked(answer));
-        Box::pin(async {
-            match answer? {
-                WriteAnswer::Answered(question) => Ok(question),
-                _ => unreachable!("it answers a question"),
-            }
-        })
+        self.write(move |state, _| state.answer_asked(&answer))
     }
 
     fn close_question<'a>(&'a self, task: &'a TaskId, id: u32) -> BoxFuture<'a, Result<TaskQuestion>> {
-        let answer = self.write_question(MemoryWrite::CloseAsked(task.clone(), id));
-        Box::pin(async { answer })
+        let task = task.clone();
+        self.write(move |state, _| state.close_asked(&task, id))
     }
 
     fn question<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Option<TaskQuestion>>> {

@@ -96,11 +96,11 @@ pub trait JournalStore: Send + Sync {
     /// Sums of a task and of everything below it.
     fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
         Box::pin(async move {
-            let mut total = self.task(task).await?.total();
+            let mut total = self.task(task).await?.total;
             let mut parents = vec![task.clone()];
             while let Some(parent) = parents.pop() {
                 for child in self.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent))).await? {
-                    total.add(&child.total());
+                    total.add(&child.total);
                     parents.push(child.id);
                 }
             }
@@ -255,30 +255,16 @@ pub struct TaskRow {
     pub seen_ms: u64,
     /// A cancel was requested.
     pub cancel_requested: bool,
-    /// Summed over `Replied` and `Unanswered` records.
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    /// Counted over `Replied` records.
-    pub turns: u32,
-    /// Price of everything whose price is known, in millionths of a dollar.
-    pub cost_micros: u64,
-    /// Tokens whose price is not known.
-    pub unpriced_tokens: u64,
+    /// Sums over the records of this task alone.
+    pub total: SpendingTotal,
     /// Delivery of the result to a host; an orchestrator's journal records it for its own tasks.
     pub delivery: ResultDelivery,
 }
 
 impl TaskRow {
-    /// Sums of this task alone.
-    pub fn total(&self) -> SpendingTotal {
-        SpendingTotal {
-            tasks: 1,
-            turns: self.turns.into(),
-            input_tokens: self.input_tokens,
-            output_tokens: self.output_tokens,
-            cost_micros: self.cost_micros,
-            unpriced_tokens: self.unpriced_tokens,
-        }
+    /// Returns the number of replies.
+    pub fn turns(&self) -> u32 {
+        u32::try_from(self.total.turns).unwrap_or(u32::MAX)
     }
 }
 

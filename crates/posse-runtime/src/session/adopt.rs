@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use posse_core::board::{Admission, PastState, TaskEnd};
+use posse_core::board::PastState;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
@@ -63,11 +63,12 @@ impl Session {
         let calls = begun(&family.parent.id, self, records);
         let in_session =
             self.stores.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
-        self.count_from(in_session.iter());
+        self.reserve_numbers(in_session.iter());
         let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
         // Somebody who says something new wants something else than what was stopped.
         let revives = matches!(onward, ResumeMode::Finish { .. }) && !is_answered(records);
-        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls, revives).await?;
+        self.restore_children(family, rows, |row| collected.contains(row.id.short()), &calls, revives)
+            .await?;
         recall_told(family, &answered, records);
         Ok(())
     }
@@ -105,10 +106,10 @@ impl Session {
         calls: &BegunTasks,
         revives: bool,
     ) -> Result<StoredChild> {
-        let (row, driven) = self.as_left(row).await?;
+        let (row, driven) = self.row_as_left(row).await?;
         let records = self.stores.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
-        let key = start_of(&records)?.key;
+        let key = start_of(&records)?.link.key;
         let collected = collected || key.is_some_and(|key| calls.answered.contains(&key));
         let revived = revives && !collected && !row.state.is_running() && was_stopped_with_parent(&records);
         Ok(StoredChild { row, records, begun, collected, revived, driven })
@@ -116,7 +117,7 @@ impl Session {
 
     /// Returns the row of a task as its owner left it, and whether a living process drives the task. The row of a dead owner is
     /// read again, because the owner may have ended the task right before its own end.
-    async fn as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
+    async fn row_as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
         if !row.state.is_running() || (self.stores.lives)(&row) {
             let driven = row.state.is_running();
             return Ok((row, driven));
@@ -128,7 +129,7 @@ impl Session {
     }
 
     /// Takes these children over, newest first. What is not driven by anybody goes on here.
-    pub(crate) async fn bring_back(
+    pub(crate) async fn restore_children(
         &self,
         family: &Arc<ChildTasks>,
         rows: Vec<TaskRow>,
@@ -162,32 +163,28 @@ impl Session {
         let mut goes_on = child.goes_on();
         let StoredChild { row, records, begun, collected, revived, driven } = child;
         let start = start_of(&records)?;
-        if start.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
+        if start.link.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
             self.investigations.recall();
         }
-        let stop = if start.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
+        let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
         let task = recalled(&row, start, stop, &records, revived);
         if goes_on {
             match self.place_of(&task.id, &task.start).await {
-                Ok(place) => task.works_in(place),
+                Ok(place) => task.set_worktree(place),
                 // A person applied or discarded its changes meanwhile: it stays as it ended.
                 Err(_) if revived => goes_on = false,
                 Err(e) => return Err(e),
             }
         }
+        // What earlier connections used is not counted against this one.
         if !goes_on && family.parent.outside {
-            // What earlier connections used is not counted against this one.
-            let done = last_outcome(records);
-            let past = PastState::Ended { end: end_of(&done), collected };
-            task.finish(done, row.turns);
-            family.recall(&task, past, now_ms());
+            recall_ended(family, &task, last_outcome(records), row.turns(), collected);
             return Ok(());
         }
         let ports = match self.child_ports(&family.parent, &task) {
             // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
             Err(e) if family.parent.outside => {
-                task.finish(Err(e.english()), row.turns);
-                family.recall(&task, PastState::Ended { end: TaskEnd::Failed, collected }, now_ms());
+                recall_ended(family, &task, Err(e.english()), row.turns(), collected);
                 return Ok(());
             }
             ports => ports?,
@@ -197,22 +194,20 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            let past = PastState::Ended { end: end_of(&done), collected };
-            task.finish(done, row.turns);
-            family.recall(&task, past, now_ms());
+            recall_ended(family, &task, done, row.turns(), collected);
             return Ok(());
         }
         let past = if begun { PastState::AtWork } else { PastState::NotBegun };
         // Before the board has it: from then on, the end of another task may start it.
         if driven || !self.claim(&task).await? {
-            task.runs();
+            task.set_running();
             family.recall(&task, past, now_ms());
             self.follow(family, &task);
             return Ok(());
         }
         let admission = family.recall(&task, past, now_ms());
         // Whoever waits for it gets its result, and need not be told.
-        if revived && !task.start.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
+        if revived && !task.start.link.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
             family.revive(&task);
         }
         if begun {
@@ -221,12 +216,7 @@ impl Session {
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
         }
-        match admission {
-            Admission::Start => self.launch(family, &task, ports, DriveMode::Again),
-            Admission::Leasing => self.lease_later(family, &task),
-            Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
-            Admission::Queued | Admission::Waiting => {}
-        }
+        self.follow_admission(family, &task, admission, ports, DriveMode::Again).await;
         Ok(())
     }
 
@@ -235,7 +225,7 @@ impl Session {
     pub(super) fn follow(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
-        task.runs();
+        task.set_running();
         tokio::spawn(async move {
             let mut told = false;
             loop {
@@ -247,10 +237,10 @@ impl Session {
                     told = session.stores.store.request_cancel(&task.id).await.is_ok();
                 }
                 let Ok(row) = session.stores.store.task(&task.id).await else { continue };
-                let Ok((row, driven)) = session.as_left(row).await else { continue };
-                task.seen(row.turns);
+                let Ok((row, driven)) = session.row_as_left(row).await else { continue };
+                task.note_turns(row.turns());
                 if !row.state.is_running() {
-                    match session.take_end(&family, &task, row.turns).await {
+                    match session.adopt_end(&family, &task, row.turns()).await {
                         Ok(()) => return,
                         Err(_) => continue,
                     }
@@ -261,7 +251,7 @@ impl Session {
                     task.show_question(open.map(|asked| asked.question));
                     continue;
                 }
-                task.epoch.store(row.epoch, Ordering::Relaxed);
+                task.stored.set_epoch(row.epoch);
                 match session.child_ports(&family.parent, &task) {
                     Ok(ports) => {
                         if session.claim(&task).await.unwrap_or(false) {
@@ -269,7 +259,7 @@ impl Session {
                         }
                     }
                     Err(e) => {
-                        let moves = family.ended(&task, Err(e.english()), row.turns, now_ms());
+                        let moves = family.ended(&task, Err(e.english()), row.turns(), now_ms());
                         return session.perform(&family, moves).await;
                     }
                 }
@@ -284,13 +274,13 @@ impl Session {
         // The driver of this process reports the end of its own tasks, with their children.
         if !row.state.is_running() && !task.is_done() && row.owner != self.stores.owner {
             // A journal that cannot be read now is read at the next look.
-            let _ = self.take_end(family, &task, row.turns).await;
+            let _ = self.adopt_end(family, &task, row.turns()).await;
         }
         family.note_delivery(id, &row.delivery);
     }
 
     /// Takes over the end of a task that another process drove.
-    async fn take_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
+    async fn adopt_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
         let records = self.stores.store.records(&task.id).await?;
         let moves = family.ended(task, last_outcome(records), turns, now_ms());
         self.perform(family, moves).await;
@@ -299,9 +289,8 @@ impl Session {
 
     /// Claims a task of a dead owner for this process; returns false if another process was faster.
     async fn claim(&self, task: &LiveTask) -> Result<bool> {
-        let seen = task.epoch.load(Ordering::Relaxed);
-        match self.stores.store.claim_from(&task.id, seen, &self.stores.owner).await {
-            Ok(epoch) => task.epoch.store(epoch, Ordering::Relaxed),
+        match self.stores.store.claim_from(&task.id, task.stored.epoch(), &self.stores.owner).await {
+            Ok(epoch) => task.stored.set_epoch(epoch),
             Err(e) if e.code() == ErrorCode::OwnerLost => return Ok(false),
             Err(e) => return Err(e),
         }
@@ -319,18 +308,10 @@ impl Session {
     ) -> Result<Arc<Outcome>> {
         let row = self.stores.store.task(&id).await?;
         let stop = self.watchers.stop.child();
+        let (budget, inbox) = (self.budget.clone(), TaskInbox::default());
         let parent = ParentTask {
-            id: parent.clone(),
             grant: self.policy.grant.clone(),
-            agent: start.agent.clone(),
-            workspace: start.workspace.clone(),
-            place: None,
-            budget: self.budget.clone(),
-            inbox: TaskInbox::default(),
-            own: stop.clone(),
-            stop: stop.child(),
-            outside: false,
-            writing_advice: None,
+            ..ParentTask::new(parent, &start, budget, inbox, stop.clone())
         };
         let mut task = recalled(&row, start, stop, records, false);
         if let Some(task) = Arc::get_mut(&mut task) {
@@ -342,13 +323,20 @@ impl Session {
         self.families().insert(family.parent.id.clone(), family);
         let children = self.family(&id)?;
         self.adopt(&children, records, &onward).await?;
-        self.heed_cancels().await;
+        self.apply_cancel_requests().await;
         let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
-        let outcome = self.attended(driven).await;
-        self.end_with(&outcome, &children).await;
-        task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns);
+        let outcome = self.with_heartbeat(driven).await;
+        self.end_children_after(&outcome, &children).await;
+        task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns());
         outcome
     }
+}
+
+/// Takes in a task that has ended.
+fn recall_ended(family: &ChildTasks, task: &Arc<LiveTask>, done: Done, turns: u32, collected: bool) {
+    let past = PastState::Ended { end: end_of(&done), collected };
+    task.finish(done, turns);
+    family.recall(task, past, now_ms());
 }
 
 /// A child of the store.
@@ -404,8 +392,8 @@ fn recalled(
 ) -> Arc<LiveTask> {
     let mut task = LiveTask::new(row.id.clone(), Arc::new(start), stop, StartMode::Again);
     task.revived = revived;
-    task.epoch.store(row.epoch, Ordering::Relaxed);
-    task.records.store(records.len() as u64, Ordering::Relaxed);
+    task.stored.set_epoch(row.epoch);
+    task.stored.set_records(records.len());
     Arc::new(task)
 }
 

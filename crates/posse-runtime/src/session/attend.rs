@@ -23,14 +23,14 @@ const BEATS_MISSED: u32 = 12;
 
 impl Session {
     /// Drives something to its end, and attends to the store meanwhile.
-    pub(super) async fn attended<T>(&self, driven: impl Future<Output = T>) -> T {
+    pub(super) async fn with_heartbeat<T>(&self, driven: impl Future<Output = T>) -> T {
         tokio::select! {
             ended = driven => ended,
-            never = self.attend() => never,
+            never = self.beat_and_listen() => never,
         }
     }
 
-    async fn attend(&self) -> ! {
+    async fn beat_and_listen(&self) -> ! {
         let mut heard = HashSet::new();
         let beat = BEAT.min(Duration::from_millis(self.holders.silence_ms_max) / BEATS_MISSED);
         let (listen, mut last) = (LISTEN.min(beat), Instant::now());
@@ -41,18 +41,18 @@ impl Session {
                 // A store that cannot be written to is noticed by whoever writes what matters.
                 let _ = self.stores.store.beat(&self.stores.owner, now_ms()).await;
             }
-            self.heed(&mut heard).await;
-            self.hear().await;
+            self.cancel_requested_tasks(&mut heard).await;
+            self.deliver_messages().await;
         }
     }
 
     /// Hears what was wanted before this process took over.
-    pub(super) async fn heed_cancels(&self) {
-        self.heed(&mut HashSet::new()).await;
+    pub(super) async fn apply_cancel_requests(&self) {
+        self.cancel_requested_tasks(&mut HashSet::new()).await;
     }
 
     /// Passes messages and answers of other processes on to the tasks that they are for.
-    async fn hear(&self) {
+    async fn deliver_messages(&self) {
         for SteeringMessage { task, key, text, .. } in
             self.stores.store.queued_messages(&self.id).await.unwrap_or_default()
         {
@@ -62,17 +62,17 @@ impl Session {
             }
         }
         for task in self.running() {
-            let Some(id) = task.waits_with() else { continue };
+            let Some(id) = task.waiting_question() else { continue };
             if let Ok(Some(asked)) = self.stores.store.question(&task.id).await
                 && let QuestionState::Answered(text) = asked.state
                 && asked.question.id == id
             {
-                task.hear_answer(id, text);
+                task.deliver_answer(id, text);
             }
         }
     }
 
-    async fn heed(&self, heard: &mut HashSet<TaskId>) {
+    async fn cancel_requested_tasks(&self, heard: &mut HashSet<TaskId>) {
         let wanted = self.stores.store.cancel_requests().await.unwrap_or_default();
         for id in wanted.into_iter().filter(|id| id.session() == self.id) {
             if heard.contains(&id) {

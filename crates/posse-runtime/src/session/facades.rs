@@ -192,12 +192,13 @@ pub(crate) async fn delegate(
     answer: Option<&QuestionHandler>,
 ) -> Result<DelegatedTask> {
     let time_left = u64::try_from(call.time_left.as_millis()).unwrap_or(u64::MAX);
-    request.door.wall_ms = Some(request.door.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
+    let wall_ms = &mut request.door.bounds.wall_ms;
+    *wall_ms = Some(wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
     request.key = Some(call.key.to_owned());
     request.terms = waited_for();
     // Siblings of the same reply may hold its paths; they end without this task.
     request.on_conflict = OnConflict::Wait;
-    request.turns_usual = request.turns_usual.or(Some(TURNS));
+    request.door.turns_usual = request.door.turns_usual.or(Some(TURNS));
     if answer.is_none() {
         // The model that could answer waits here.
         request.rights.deny.push(ToolPattern::tool("ask_parent"));

@@ -9,6 +9,7 @@ use posse_core::board::{
 };
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
+use posse_core::journal::TaskStart;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
@@ -44,6 +45,31 @@ pub(crate) struct ParentTask {
     pub writing_advice: Option<String>,
 }
 
+impl ParentTask {
+    /// Creates the parent for a task of this session; `own` ends it, with its children.
+    pub fn new(
+        id: TaskId,
+        start: &TaskStart,
+        budget: Arc<TaskAccount>,
+        inbox: TaskInbox,
+        own: StopTokens,
+    ) -> Self {
+        Self {
+            id,
+            grant: start.grant.clone(),
+            agent: start.agent.clone(),
+            workspace: start.workspace.clone(),
+            place: None,
+            budget,
+            inbox,
+            stop: own.child(),
+            own,
+            outside: false,
+            writing_advice: None,
+        }
+    }
+}
+
 pub(crate) struct ChildTasks {
     pub parent: ParentTask,
     children: Mutex<ChildState>,
@@ -61,9 +87,9 @@ struct ChildState {
 }
 
 impl ChildState {
-    fn take_in(&mut self, task: &Arc<LiveTask>) {
+    fn insert(&mut self, task: &Arc<LiveTask>) {
         self.tasks.insert(task.id.short().to_owned(), task.clone());
-        if let Some(key) = &task.start.key {
+        if let Some(key) = &task.start.link.key {
             self.keys.insert(key.clone(), task.clone());
         }
     }
@@ -71,9 +97,9 @@ impl ChildState {
 
 impl ChildState {
     /// Notes that whoever delegated it was told of its end. The announcement of a launched task has its result in it.
-    fn told(&mut self, task: &LiveTask) {
+    fn mark_told(&mut self, task: &LiveTask) {
         task.set_told();
-        if task.start.pushed {
+        if task.start.link.pushed {
             self.board.read(task.id.short());
         }
     }
@@ -103,7 +129,7 @@ impl ChildTasks {
     pub fn admit(&self, task: &Arc<LiveTask>, now_ms: u64) -> Result<Admission> {
         let mut children = self.lock();
         let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
-        children.take_in(task);
+        children.insert(task);
         Ok(admission)
     }
 
@@ -120,7 +146,7 @@ impl ChildTasks {
     /// A task of an earlier process.
     pub fn recall(&self, task: &Arc<LiveTask>, past: PastState, now_ms: u64) -> Admission {
         let mut children = self.lock();
-        children.take_in(task);
+        children.insert(task);
         children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
@@ -128,7 +154,7 @@ impl ChildTasks {
     pub fn forget(&self, task: &LiveTask, now_ms: u64) -> Vec<BoardMove> {
         let mut children = self.lock();
         children.tasks.remove(task.id.short());
-        if let Some(key) = &task.start.key {
+        if let Some(key) = &task.start.link.key {
             children.keys.remove(key);
         }
         children.board.forget(task.id.short(), now_ms)
@@ -167,7 +193,7 @@ impl ChildTasks {
     pub fn recall_told(&self, id: &str) {
         let mut children = self.lock();
         if let Some(task) = children.tasks.get(id).cloned() {
-            children.told(&task);
+            children.mark_told(&task);
         }
     }
 
@@ -235,7 +261,7 @@ impl ChildTasks {
 
     /// Tells those who wait for it that a task is in the store.
     pub fn note_stored(&self, task: &LiveTask) {
-        task.set_stored();
+        task.stored.set_exists();
         self.stored.notify_waiters();
     }
 
@@ -244,7 +270,7 @@ impl ChildTasks {
         loop {
             // First, so that a task from now on is noticed.
             let stored = self.stored.notified();
-            if let Some(task) = self.with_key(key).filter(|task| task.is_stored()) {
+            if let Some(task) = self.with_key(key).filter(|task| task.stored.exists()) {
                 return task;
             }
             stored.await;
@@ -292,7 +318,7 @@ impl ChildNews for ChildTasks {
         ended.sort_by_key(|task| task.number());
         ended.truncate(ENDS_MAX);
         for task in &ended {
-            children.told(task);
+            children.mark_told(task);
         }
         let revived = std::mem::take(&mut children.revived);
         let go_on = (!revived.is_empty()).then(|| InboxMessage {
@@ -318,7 +344,7 @@ impl ChildNews for ChildTasks {
         let warning = |task: &Arc<LiveTask>| {
             let id = task.id.short();
             if !task.is_done() {
-                return (!task.start.detached).then(|| {
+                return (!task.start.link.detached).then(|| {
                     format!("{id} was still running when its orchestrator ended, and was cancelled")
                 });
             }

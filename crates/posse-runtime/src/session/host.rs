@@ -36,7 +36,7 @@ pub struct HostSession {
     family: Arc<ChildTasks>,
     delegation: Delegation,
     /// Taken in by one at a time, so that nothing is driven twice.
-    looking: Mutex<()>,
+    syncing: Mutex<()>,
     /// Calls under way, by key: the same call made again waits for the first.
     under_way: std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>,
     attending: JoinHandle<()>,
@@ -74,17 +74,18 @@ impl Session {
         let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
         self.families().insert(family.parent.id.clone(), family.clone());
         let session = self.clone();
-        let attending = tokio::spawn(async move { session.attended(std::future::pending::<()>()).await });
+        let attending =
+            tokio::spawn(async move { session.with_heartbeat(std::future::pending::<()>()).await });
         let hosted = HostSession {
             delegation: Delegation::new(self.clone(), family.clone()),
             session: self.clone(),
             family,
-            looking: Mutex::default(),
+            syncing: Mutex::default(),
             under_way: std::sync::Mutex::default(),
             attending,
         };
-        hosted.look().await?;
-        self.heed_cancels().await;
+        hosted.sync_with_store().await?;
+        self.apply_cancel_requests().await;
         Ok(hosted)
     }
 }
@@ -98,7 +99,7 @@ impl Drop for HostSession {
 impl HostSession {
     /// Returns the delegation of this host, after taking in what other processes defined and delegated.
     pub async fn delegation(&self) -> Result<&Delegation> {
-        self.look().await?;
+        self.sync_with_store().await?;
         Ok(&self.delegation)
     }
 
@@ -144,7 +145,7 @@ impl HostSession {
     async fn begin(&self, key: &str) -> Result<CallTurn<'_>> {
         let turn = self.under_way().entry(key.to_owned()).or_default().clone();
         let turn = CallTurn { hosted: self, key: key.to_owned(), held: Some(turn.lock_owned().await) };
-        self.look().await?;
+        self.sync_with_store().await?;
         Ok(turn)
     }
 
@@ -189,7 +190,7 @@ impl HostSession {
 
     /// Lists the tasks of this host, oldest first.
     pub async fn tasks(&self) -> Result<Vec<TaskReport>> {
-        self.look().await?;
+        self.sync_with_store().await?;
         let mut tasks: Vec<_> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
         tasks.sort_by_key(|task| task.number());
         Ok(tasks.iter().map(|task| task.report()).collect())
@@ -222,14 +223,14 @@ impl HostSession {
     }
 
     /// Takes in what other processes defined and delegated in this session since it was last looked at.
-    async fn look(&self) -> Result<()> {
-        let _one_at_a_time = self.looking.lock().await;
+    async fn sync_with_store(&self) -> Result<()> {
+        let _one_at_a_time = self.syncing.lock().await;
         self.session.recall_agents().await?;
         let of = TaskFilter::ChildrenOf(self.family.parent.id.clone());
         let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
         let running = TaskQuery::running(of);
         let mut rows = self.session.stores.store.find_tasks(newest).await?;
-        self.session.count_from(rows.iter());
+        self.session.reserve_numbers(rows.iter());
         for row in self.session.stores.store.find_tasks(running).await? {
             if !rows.iter().any(|known| known.id == row.id) {
                 rows.push(row);
@@ -243,7 +244,7 @@ impl HostSession {
         if new.is_empty() {
             return Ok(());
         }
-        self.session.bring_back(&self.family, new, |_| false, &BegunTasks::default(), false).await
+        self.session.restore_children(&self.family, new, |_| false, &BegunTasks::default(), false).await
     }
 
     /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still
@@ -254,7 +255,7 @@ impl HostSession {
 
     /// Ends everything that was delegated from here and waits a moment for it.
     pub async fn cancel_all(&self) {
-        self.session.end_all(&self.family).await;
+        self.session.cancel_all(&self.family).await;
     }
 }
 

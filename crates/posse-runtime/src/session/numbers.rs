@@ -16,7 +16,7 @@ struct NumberPool {
 
 impl TaskNumbers {
     /// Takes the next free number.
-    pub fn take(&self) -> u32 {
+    pub fn allocate(&self) -> u32 {
         let mut pool = self.lock();
         pool.free.pop_first().unwrap_or_else(|| {
             pool.last += 1;
@@ -25,7 +25,7 @@ impl TaskNumbers {
     }
 
     /// Returns a number whose task did not come to be.
-    pub fn give_back(&self, number: u32) {
+    pub fn release(&self, number: u32) {
         self.lock().free.insert(number);
     }
 
@@ -48,12 +48,12 @@ mod tests {
     #[test]
     fn a_number_that_came_to_nothing_is_given_again_and_one_of_another_process_never() {
         let numbers = TaskNumbers::default();
-        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [1, 2, 3]);
-        numbers.give_back(3);
-        numbers.give_back(2);
-        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [2, 3, 4]);
-        numbers.give_back(4);
+        assert_eq!([numbers.allocate(), numbers.allocate(), numbers.allocate()], [1, 2, 3]);
+        numbers.release(3);
+        numbers.release(2);
+        assert_eq!([numbers.allocate(), numbers.allocate(), numbers.allocate()], [2, 3, 4]);
+        numbers.release(4);
         numbers.skip_to(6);
-        assert_eq!(numbers.take(), 7);
+        assert_eq!(numbers.allocate(), 7);
     }
 }

@@ -31,12 +31,7 @@ pub(crate) struct LiveTask {
     pub alone: bool,
     /// It was stopped with its orchestrator and goes on with it, so earlier reports of its end do not count.
     pub revived: bool,
-    /// Epoch at which the task may be written to before it runs: 1, or that of its adoption.
-    pub epoch: AtomicU64,
-    /// Number of its records, before it runs.
-    pub records: AtomicU64,
-    /// Origin of the journal: this process or an earlier one.
-    pub begin: StartMode,
+    pub stored: StoredState,
     /// Set before it runs, if it works apart from others.
     pub place: OnceLock<TaskWorktree>,
     /// Account of the task: reserved at spawn, returned at its end.
@@ -45,13 +40,71 @@ pub(crate) struct LiveTask {
     progress: watch::Sender<TaskProgress>,
     /// Wakes those who wait for the end only.
     ended: Notify,
+    delivery: DeliveryMarks,
+    question: Mutex<Option<OpenQuestion>>,
+}
+
+/// State of a task in the store, before it runs.
+pub(crate) struct StoredState {
+    /// Origin of the journal: this process or an earlier one.
+    pub mode: StartMode,
     /// It has its row in the store.
-    stored: AtomicBool,
+    exists: AtomicBool,
+    /// Epoch at which the task may be written to: 1, or that of its adoption.
+    epoch: AtomicU64,
+    /// Number of its records.
+    records: AtomicU64,
+}
+
+impl StoredState {
+    fn new(mode: StartMode) -> Self {
+        let exists = AtomicBool::new(mode == StartMode::Again);
+        Self { mode, exists, epoch: AtomicU64::new(1), records: AtomicU64::new(1) }
+    }
+
+    /// Tells whether the task has its row in the store.
+    pub fn exists(&self) -> bool {
+        self.exists.load(Ordering::Acquire)
+    }
+
+    /// Notes that the task has its row in the store.
+    pub fn set_exists(&self) {
+        self.exists.store(true, Ordering::Release);
+    }
+
+    /// Returns the epoch at which this process may write to the task.
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Sets the epoch of an adoption.
+    pub fn set_epoch(&self, epoch: u64) {
+        self.epoch.store(epoch, Ordering::Relaxed);
+    }
+
+    /// Returns the number of records.
+    pub fn records(&self) -> u64 {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    /// Sets the number of records.
+    pub fn set_records(&self, records: usize) {
+        self.records.store(records as u64, Ordering::Relaxed);
+    }
+
+    /// Counts records that are appended; returns the position of the first.
+    pub fn add_records(&self, records: usize) -> u64 {
+        self.records.fetch_add(records as u64, Ordering::Relaxed)
+    }
+}
+
+/// Marks of how far the result of a task has reached its parent.
+#[derive(Default)]
+struct DeliveryMarks {
     /// A `wait` has named its end.
     reported: AtomicBool,
     /// The parent knows of the end.
     told: AtomicBool,
-    question: Mutex<Option<OpenQuestion>>,
     /// Key of the call that collected it.
     collected_by: Mutex<Option<String>>,
 }
@@ -105,31 +158,26 @@ impl LiveTask {
             inbox: TaskInbox::default(),
             alone: false,
             revived: false,
-            epoch: AtomicU64::new(1),
-            records: AtomicU64::new(1),
-            begin,
+            stored: StoredState::new(begin),
             place: OnceLock::new(),
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(TaskProgress::default()),
             ended: Notify::new(),
-            stored: AtomicBool::new(begin == StartMode::Again),
-            reported: AtomicBool::new(false),
-            told: AtomicBool::new(false),
+            delivery: DeliveryMarks::default(),
             question: Mutex::default(),
-            collected_by: Mutex::default(),
         }
     }
 
     /// Said once, before it runs.
-    pub fn works_in(&self, place: Option<TaskWorktree>) {
+    pub fn set_worktree(&self, place: Option<TaskWorktree>) {
         if let Some(place) = place {
             self.place.get_or_init(|| place);
         }
     }
 
     /// Sets the account that the task pays from.
-    pub fn pays_from(&self, account: Arc<TaskAccount>) {
+    pub fn set_account(&self, account: Arc<TaskAccount>) {
         *lock(&self.budget) = Some(account);
     }
 
@@ -154,7 +202,7 @@ impl LiveTask {
     }
 
     /// Updates the progress of a task that another process drives.
-    pub fn seen(&self, turns: u32) {
+    pub fn note_turns(&self, turns: u32) {
         self.progress.send_if_modified(|progress| {
             let new = turns > progress.turns;
             progress.turns = progress.turns.max(turns);
@@ -169,11 +217,11 @@ impl LiveTask {
 
     /// Returns a report of the current progress.
     pub fn report(&self) -> TaskReport {
-        TaskReport::of(self, self.progress())
+        TaskReport::from_task(self, self.progress())
     }
 
     /// Waits until it has ended or asks something new, for this long at most.
-    pub async fn settled(&self, wait: Duration, cancel: &CancellationToken) -> TaskProgress {
+    pub async fn wait_settled(&self, wait: Duration, cancel: &CancellationToken) -> TaskProgress {
         if !wait.is_zero() {
             let mut changes = self.progress.subscribe();
             let known = changes.borrow().question.clone();
@@ -189,39 +237,30 @@ impl LiveTask {
 
     /// Tells whether the call with this key collected the result.
     pub fn is_collected_by(&self, key: &str) -> bool {
-        lock(&self.collected_by).as_deref() == Some(key)
+        lock(&self.delivery.collected_by).as_deref() == Some(key)
     }
 
     /// Notes the call that collected the result.
     pub fn set_collected_by(&self, key: &str) {
-        *lock(&self.collected_by) = Some(key.to_owned());
-    }
-
-    /// Tells whether the task has its row in the store.
-    pub fn is_stored(&self) -> bool {
-        self.stored.load(Ordering::Acquire)
-    }
-
-    pub fn set_stored(&self) {
-        self.stored.store(true, Ordering::Release);
+        *lock(&self.delivery.collected_by) = Some(key.to_owned());
     }
 
     pub fn is_reported(&self) -> bool {
-        self.reported.load(Ordering::Relaxed)
+        self.delivery.reported.load(Ordering::Relaxed)
     }
 
     pub fn is_told(&self) -> bool {
-        self.told.load(Ordering::Relaxed)
+        self.delivery.told.load(Ordering::Relaxed)
     }
 
     pub fn set_told(&self) {
-        self.told.store(true, Ordering::Relaxed);
+        self.delivery.told.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether it was reported before.
     pub fn set_reported(&self) -> bool {
         self.set_told();
-        self.reported.swap(true, Ordering::Relaxed)
+        self.delivery.reported.swap(true, Ordering::Relaxed)
     }
 
     /// Tells whether the task has ended.
@@ -250,7 +289,7 @@ impl LiveTask {
     }
 
     /// Marks the task as running.
-    pub fn runs(&self) {
+    pub fn set_running(&self) {
         self.update(|progress| progress.stage = TaskStage::Running);
     }
 
@@ -289,12 +328,12 @@ impl LiveTask {
     }
 
     /// Returns the question that a call of this process waits with.
-    pub fn waits_with(&self) -> Option<u32> {
+    pub fn waiting_question(&self) -> Option<u32> {
         lock(&self.question).as_ref().map(|open| open.id)
     }
 
     /// Passes the answer to a question on to the call that waits for it.
-    pub fn hear_answer(&self, id: u32, text: String) {
+    pub fn deliver_answer(&self, id: u32, text: String) {
         let mut open = lock(&self.question);
         if let Some(open) = open.take_if(|open| open.id == id) {
             // A call that no longer waits finds the answer in the store.

@@ -268,7 +268,7 @@ async fn a_child_that_delegates_finds_its_children_when_it_is_adopted() {
         let mut keys = BTreeSet::new();
         for row in rows {
             assert_eq!(row.state.wire(), "completed", "{writes}: {row:?}");
-            let key = start_of(&again.store.records(&row.id).await.unwrap()).unwrap().key;
+            let key = start_of(&again.store.records(&row.id).await.unwrap()).unwrap().link.key;
             assert!(keys.insert(key.clone()), "{writes}: two tasks of call {key:?}");
         }
     }

@@ -45,7 +45,8 @@ async fn no_event_has_a_text_of_task_reply_or_result() {
         );
     }
     let told = lines.0.lock().unwrap().clone();
-    let read = records.iter().filter_map(Event::of).map(|event| serde_json::to_string(&event).unwrap());
+    let read =
+        records.iter().filter_map(Event::from_record).map(|event| serde_json::to_string(&event).unwrap());
     for line in told.iter().cloned().chain(read) {
         assert!(!line.contains("CANARY"), "{line}");
     }

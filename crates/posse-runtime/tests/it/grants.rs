@@ -47,7 +47,7 @@ fn made(stage: &Stage) -> usize {
     effects.len()
 }
 
-// G16, S14: seen to fail without the refusals in `Run::judged`, and without what `RunDriver::withdraw` does on resuming.
+// G16, S14: seen to fail without the refusals in `Run::decide`, and without what `RunDriver::withdraw` does on resuming.
 #[tokio::test]
 async fn a_denied_call_is_made_zero_times_also_after_the_operator_changed_their_mind() {
     for rights in restrictions() {

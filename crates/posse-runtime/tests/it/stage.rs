@@ -143,7 +143,8 @@ impl Stage {
         };
         let first = told.first().map_or(u64::MAX, |(seq, _)| *seq);
         let records = self.records().await;
-        let journaled = (0..).zip(&records).filter_map(|(seq, record)| Some((seq, Event::of(record)?)));
+        let journaled =
+            (0..).zip(&records).filter_map(|(seq, record)| Some((seq, Event::from_record(record)?)));
         assert_eq!(told, journaled.filter(|(seq, _)| *seq >= first).collect::<Vec<_>>());
     }
 

@@ -98,7 +98,7 @@ fn a_request_that_fails_half_way_is_undone_alone() {
         before.await.unwrap();
         after.await.unwrap();
         assert_eq!(store.records(&id).await.unwrap()[1..], [asked(1), asked(2)]);
-        assert_eq!(store.task(&id).await.unwrap().turns, 0);
+        assert_eq!(store.task(&id).await.unwrap().turns(), 0);
     });
 }
 
@@ -152,7 +152,7 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
         store.append(&id, 1, &[asked(1), much.clone(), asked(2), replied("b", 7, 8)]).await.unwrap();
         store.append(&id, 1, &[asked(3), much]).await.unwrap();
         let row = store.task(&id).await.unwrap();
-        assert_eq!((row.input_tokens, row.output_tokens, row.turns), (i64::MAX as u64, 21, 3));
+        assert_eq!((row.total.input_tokens, row.total.output_tokens, row.turns()), (i64::MAX as u64, 21, 3));
     });
     let rows: Vec<[i64; 6]> = rusqlite::Connection::open(&path)
         .unwrap()
@@ -240,8 +240,15 @@ fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
     block_on(async {
         assert_eq!(store.records(&id).await.unwrap(), records);
         let row = store.task(&id).await.unwrap();
-        assert_eq!((row.turns, row.input_tokens, row.output_tokens, row.updated_ms), (1, 8, 4, 400));
-        assert_eq!((row.cost_micros, row.unpriced_tokens), (0, 12), "it was written without prices");
+        assert_eq!(
+            (row.turns(), row.total.input_tokens, row.total.output_tokens, row.updated_ms),
+            (1, 8, 4, 400)
+        );
+        assert_eq!(
+            (row.total.cost_micros, row.total.unpriced_tokens),
+            (0, 12),
+            "it was written without prices"
+        );
         let epoch = store.claim(&id, "now").await.unwrap();
         let Record::Replied { mut reply, turn, elapsed_ms } = replied("b", 20, 10) else { unreachable!() };
         reply.lost = Usage::default();
@@ -249,10 +256,10 @@ fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
         store.append(&id, epoch, more.as_ref()).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap(), [&records[..], &more].concat());
         let row = store.task(&id).await.unwrap();
-        assert_eq!((row.turns, row.input_tokens, row.output_tokens), (2, 28, 14));
+        assert_eq!((row.turns(), row.total.input_tokens, row.total.output_tokens), (2, 28, 14));
         assert_eq!(store.send_message(message("second", "a")).await.unwrap(), MessageReceipt::Missed);
         store.append(&id, epoch, &[priced(1, Some(9))]).await.unwrap();
         let row = store.task(&id).await.unwrap();
-        assert_eq!((row.cost_micros, row.unpriced_tokens), (9, 42));
+        assert_eq!((row.total.cost_micros, row.total.unpriced_tokens), (9, 42));
     });
 }

@@ -100,6 +100,6 @@ async fn verify(path: &Path, session: &str, acknowledged: &HashMap<u32, u64>) {
             assert!(*record == numbered(nth), "{session}: record {nth} of task {number} is another one");
         }
         let row = store.task(&TaskId::child(session, *number)).await.unwrap();
-        assert_eq!(u64::from(row.turns), kept, "the row and the journal were written together");
+        assert_eq!(u64::from(row.turns()), kept, "the row and the journal were written together");
     }
 }

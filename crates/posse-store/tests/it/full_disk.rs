@@ -47,7 +47,7 @@ async fn until_full(path: &Path, make_space: impl FnOnce()) {
     let id = TaskId::root("s");
     let mut kept = fill_up(&store, &id).await;
     assert!(store.records(&id).await.unwrap()[1..] == kept, "exactly what was acknowledged is there");
-    assert_eq!(store.task(&id).await.unwrap().turns as usize, kept.len());
+    assert_eq!(store.task(&id).await.unwrap().turns() as usize, kept.len());
     store.integrity().await.unwrap();
 
     make_space();

@@ -159,7 +159,7 @@ fn a_task_made_after_the_newest_was_deleted_has_nothing_of_it() {
     assert_eq!(block_on(store.question(&TaskId::root("c"))).unwrap(), None);
     assert_eq!(block_on(store.records(&TaskId::root("c"))).unwrap().len(), 1);
     let row = block_on(store.task(&TaskId::root("c"))).unwrap();
-    assert_eq!((row.turns, row.input_tokens), (0, 0));
+    assert_eq!((row.turns(), row.total.input_tokens), (0, 0));
 }
 
 #[test]

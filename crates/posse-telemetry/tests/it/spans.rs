@@ -6,7 +6,7 @@ use posse_core::agent::Agent;
 use posse_core::event::{Event, EventEntry};
 use posse_core::grant::{Grant, SandboxTier};
 use posse_core::id::{AgentName, CallKey, TaskId};
-use posse_core::journal::TaskStart;
+use posse_core::journal::{ParentLink, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::message::{CallArguments, ToolCall};
 use posse_core::outcome::{OutcomeStatus, StopReason};
@@ -133,8 +133,8 @@ fn spawn(index: u32) -> ToolCall {
 /// A task that the call of its parent spawned.
 fn spawned_by(parent: &TaskId, call: &ToolCall) -> TaskStart {
     let agent = Agent::new(AgentName::parse("helper").unwrap(), "gemini:flash", "");
-    let key = Some(call.key.idempotency_key(parent));
-    TaskStart { key, ..TaskStart::new(agent, "x", Grant::root([], 0)) }
+    let link = ParentLink { key: Some(call.key.idempotency_key(parent)), ..ParentLink::default() };
+    TaskStart { link, ..TaskStart::new(agent, "x", Grant::root([], 0)) }
 }
 
 fn tell(spans: &SpanObserver, task: &TaskId, event: Event) {

@@ -147,11 +147,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         updated_ms: 1_771_407_000_123,
         seen_ms: 0,
         cancel_requested: false,
-        input_tokens: 0,
-        output_tokens: 0,
-        turns: 0,
-        cost_micros: 0,
-        unpriced_tokens: 0,
+        total: Default::default(),
         delivery: Default::default(),
     };
     let lines = transcript::lines(&row, "interrupted", &records).unwrap();

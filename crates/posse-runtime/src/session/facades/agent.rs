@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use posse_core::definition::Definition;
 use posse_core::edits::FileChange;
 use posse_core::outcome::{Outcome, StopReason};
-use posse_core::task::{TaskBounds, TaskRequest};
+use posse_core::task::{DoorBounds, TaskBounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode};
@@ -106,9 +106,12 @@ async fn run(session: &Arc<Session>, input: &ToolInput<'_>, call: AgentCall) -> 
     let request = TaskRequest {
         agent: call.r#type,
         task: call.prompt,
-        task_tokens_max: Some(PROMPT_TOKENS_MAX),
         bounds: TaskBounds { wall_ms: asked, ..TaskBounds::default() },
-        door: TaskBounds { wall_ms: usual, ..TaskBounds::default() },
+        door: DoorBounds {
+            bounds: TaskBounds { wall_ms: usual, ..TaskBounds::default() },
+            task_tokens_max: Some(PROMPT_TOKENS_MAX),
+            ..DoorBounds::default()
+        },
         ..TaskRequest::default()
     };
     let name = definition.name.as_str();

@@ -9,7 +9,7 @@ use posse_core::grant::{AccessLevel, Rights};
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::pattern::ToolPattern;
 use posse_core::sections::AnswerSections;
-use posse_core::task::{INVESTIGATOR, TaskBounds, TaskRequest};
+use posse_core::task::{DoorBounds, INVESTIGATOR, TaskBounds, TaskRequest};
 use posse_core::text::head_and_tail;
 use posse_core::tool::{DELEGATION, ToolEffect, ToolSpec};
 use serde::Deserialize;
@@ -227,12 +227,14 @@ async fn keep(session: &Session, call: DelegationCall<'_>, delegated: &Delegated
 /// It only looks and delegates nothing, whatever an agent of this name may do elsewhere.
 fn request(call: InvestigateCall) -> TaskRequest {
     let tool_calls = call.max_tool_calls.unwrap_or(TOOL_CALLS).clamp(1, TOOL_CALLS_MAX);
+    let door =
+        TaskBounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..TaskBounds::default() };
     TaskRequest {
         agent: INVESTIGATOR.to_owned(),
         task: call.task,
         context: call.context,
         bounds: TaskBounds { tool_calls: call.max_tool_calls, ..TaskBounds::default() },
-        door: TaskBounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..TaskBounds::default() },
+        door: DoorBounds { bounds: door, ..DoorBounds::default() },
         rights: Rights {
             deny: vec![ToolPattern::tool(DELEGATION)],
             access: AccessLevel::ReadOnly,

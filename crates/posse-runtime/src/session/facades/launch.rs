@@ -9,7 +9,7 @@ use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, SpawnTerms};
 use posse_core::grant::{AccessLevel, Rights};
 use posse_core::id::TaskId;
-use posse_core::task::{GENERAL, TaskBounds, TaskRequest, agent_named};
+use posse_core::task::{DoorBounds, GENERAL, TaskBounds, TaskRequest, agent_named};
 use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
 use posse_messages::{LocalizedText, localized};
@@ -125,14 +125,17 @@ fn request(agent: String, parameters: &LaunchParameters) -> TaskRequest {
         agent,
         task,
         terms: SpawnTerms { priority: parameters.priority, ..SpawnTerms::default() },
-        door: TaskBounds {
-            tool_calls: Some(TOOL_CALLS_MAX),
-            file_operations: Some(FILE_OPERATIONS_MAX),
-            wall_ms: Some(parameters::WALL_MS_MAX as u64),
-            process_bytes: Some(PROCESS_BYTES_MAX),
-            ..TaskBounds::default()
+        door: DoorBounds {
+            bounds: TaskBounds {
+                tool_calls: Some(TOOL_CALLS_MAX),
+                file_operations: Some(FILE_OPERATIONS_MAX),
+                wall_ms: Some(parameters::WALL_MS_MAX as u64),
+                process_bytes: Some(PROCESS_BYTES_MAX),
+                ..TaskBounds::default()
+            },
+            turns_usual: Some(TURNS),
+            ..DoorBounds::default()
         },
-        turns_usual: Some(TURNS),
         rights,
         output_schema,
         ..TaskRequest::default()
