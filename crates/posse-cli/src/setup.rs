@@ -679,12 +679,6 @@ pub fn name(raw: &str) -> AgentName {
     AgentName::parse(raw).expect("names in this file are spelled right")
 }
 
-/// Generates a session id: short enough to type, long enough to be unique.
-pub fn new_session_id() -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
-}
-
 pub fn user_config_dir() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("posse"))
 }

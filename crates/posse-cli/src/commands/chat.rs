@@ -8,13 +8,14 @@ use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::ResumeMode;
+use posse_runtime::session::fresh_id;
 use rustyline::error::ReadlineError;
 
 use super::drive::{ProgressView, RunSession, RunView, RunWork};
 use super::run::{self, LeadAgent};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, GlobalArgs, RunOptions};
-use crate::setup::{Setup, new_session_id};
+use crate::setup::Setup;
 use crate::signals::EndSignals;
 use crate::{retention, terminal};
 
@@ -122,7 +123,7 @@ impl ChatSession {
         if !lead.verify.is_empty() {
             lead.notes.push(say!("chat-not-verified"));
         }
-        Ok(Self { id: None, session_id: new_session_id(), lead, place: SessionSource::New(Box::new(setup)) })
+        Ok(Self { id: None, session_id: fresh_id(), lead, place: SessionSource::New(Box::new(setup)) })
     }
 
     fn take_up(taken_up: TakenUp) -> Self {

@@ -21,13 +21,15 @@ use posse_runtime::budget::ModelTariff;
 use posse_runtime::liveness as owner;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{JournalStore, ModelResolver, OpenModel, TaskFilter, TaskQuery};
-use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse_runtime::session::{
+    SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers, fresh_id,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_store::SqliteStore;
 
 use super::drive::{ProgressView, RunAids, RunSession, RunView, RunWork};
 use crate::args::GlobalArgs;
-use crate::setup::{Setup, name, new_session_id};
+use crate::setup::{Setup, name};
 use crate::terminal;
 
 const SCRIPT: &str = include_str!("../../demo/script.yaml");
@@ -42,7 +44,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     if !global.json {
         terminal::note(&format!("{}\n", say!("demo-banner", state = state.display())));
     }
-    let session_id = new_session_id();
+    let session_id = fresh_id();
     let (tools, grant) = (
         posse_tools::demo::tools(),
         Grant::root(

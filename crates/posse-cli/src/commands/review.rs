@@ -15,6 +15,7 @@ use posse_review::{
     ReportForm, ReviewFindings, ReviewPlan, ReviewReport, ReviewRequest, ReviewTarget, reviewer,
 };
 use posse_runtime::session::facades::{Facade, SessionFacades};
+use posse_runtime::session::fresh_id;
 use serde_json::Value;
 
 use super::drive::{EndedRun, ProgressView, RunView, RunWork};
@@ -23,7 +24,7 @@ use super::run::{self, LeadAgent};
 use crate::args::{GlobalArgs, ReviewArgs};
 use crate::models::process_env;
 use crate::retention;
-use crate::setup::{Setup, new_session_id, search};
+use crate::setup::{Setup, search};
 use crate::terminal;
 
 /// Exit code for findings at or above `--fail-on`, distinct from a failed review.
@@ -53,7 +54,7 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<ExitCode> {
     let lead = LeadAgent { facades: Some(facades()), ..LeadAgent::of(agent) };
     let request = ReviewRequest::new(&scope, &changes, lead.agent.limits.context_window);
     let plan = ReviewPlan { target, files: changes.files, cut: request.cut, notes: changes.notes };
-    let id = TaskId::root(&new_session_id());
+    let id = TaskId::root(&fresh_id());
     // The report goes to standard output in one piece, so progress is shown to people only.
     let view = RunView { progress: ProgressView::Shown, json: false, title: &request.title };
     let room = run::room(&setup, &how, setup.tools()?, &lead, id.session().to_owned(), view)?;

@@ -24,7 +24,9 @@ use posse_runtime::observe::Observers;
 use posse_runtime::ports::{AgentLookup, JournalStore, ModelResolver, WorktreeSource};
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::facades::SessionFacades;
-use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse_runtime::session::{
+    SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers, fresh_id,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_sandbox::scratch;
 use posse_store::SqliteStore;
@@ -35,7 +37,7 @@ use super::worker::{self, joined};
 
 use crate::args::{GlobalArgs, RunArgs, RunOptions};
 use crate::material::{PipePatience, with_material};
-use crate::setup::{Setup, ToolInventory, new_session_id};
+use crate::setup::{Setup, ToolInventory};
 use crate::{retention, terminal, worktrees};
 
 /// Longest task prompt; more belongs in a file that the model can read.
@@ -51,7 +53,7 @@ pub async fn run(global: &GlobalArgs, args: RunArgs) -> Result<ExitCode> {
     setup.meet_servers(&args.how).await;
     let isolation = isolation(&setup, &args)?;
     let prompt = TaskPrompt { text: task, patience };
-    let id = TaskId::root(&new_session_id());
+    let id = TaskId::root(&fresh_id());
     match isolation {
         Isolation::None => run_in(global, &setup, args, prompt, id, None).await,
         Isolation::Worktree => run_apart(global, setup, args, prompt, id).await,
