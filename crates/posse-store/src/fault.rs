@@ -45,22 +45,23 @@ pub(crate) fn task_not_found(task: &TaskId) -> Error {
 }
 
 pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Error {
-    let shown = path.display();
+    // The text alone: the causes of SQLite's error say the same once more.
+    let (shown, cause) = (path.display(), error.to_string());
     let Some(code) = error.sqlite_error_code() else {
-        return Error::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).caused_by(error);
+        return Error::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).caused_by(cause);
     };
     match code {
-        SqliteCode::DiskFull => disk_full(path).caused_by(error),
-        SqliteCode::SystemIoFailure if is_out_of_space(path) => disk_full(path).caused_by(error),
-        SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked => busy(path).caused_by(error),
-        SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase => corrupt(path).caused_by(error),
+        SqliteCode::DiskFull => disk_full(path).caused_by(cause),
+        SqliteCode::SystemIoFailure if is_out_of_space(path) => disk_full(path).caused_by(cause),
+        SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked => busy(path).caused_by(cause),
+        SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase => corrupt(path).caused_by(cause),
         SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
-            unavailable(path).caused_by(error)
+            unavailable(path).caused_by(cause)
         }
         SqliteCode::SystemIoFailure => Error::new(ErrorCode::StoreUnavailable, localized!("store-io", shown))
             .hint(localized!("store-io-hint"))
-            .caused_by(error),
-        _ => Error::new(ErrorCode::Internal, localized!("store-refused", shown)).caused_by(error),
+            .caused_by(cause),
+        _ => Error::new(ErrorCode::Internal, localized!("store-refused", shown)).caused_by(cause),
     }
 }
 
