@@ -34,6 +34,7 @@ mod secrets;
 mod servers;
 mod sign_in;
 mod stdin;
+mod stock_sqlite;
 mod stopping;
 mod supervision;
 mod support;
