@@ -147,6 +147,10 @@ impl CallAllowance for AfterOthers<'_> {
         self.allowance.again(&all)
     }
 
+    fn attempt_begins(&self) {
+        self.allowance.attempt_begins();
+    }
+
     fn queues(&self) {
         self.allowance.queues();
     }

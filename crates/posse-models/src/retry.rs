@@ -69,6 +69,7 @@ impl RetryModel {
                 Err(closed) => return Err(ModelFailure { lost, ..closed }),
             };
             let shown = ShownDeltas::new(deltas);
+            request.allowance.attempt_begins();
             let mut failure = match self.inner.call(request.again(), &shown).await {
                 Ok(mut reply) => {
                     permit.succeeded();

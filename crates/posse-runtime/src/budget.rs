@@ -248,6 +248,8 @@ struct AttemptPayments {
     charged: Usage,
     /// The default model's, once that is asked.
     tariff: Option<ModelTariff>,
+    /// The last attempt has failed and the next one has not begun.
+    between_attempts: bool,
 }
 
 impl<'a> CallPayment<'a> {
@@ -264,7 +266,9 @@ impl<'a> CallPayment<'a> {
             Some(held) => held,
             None => account.hold(tariff, need)?,
         };
-        let payments = AttemptPayments { hold: Some(hold), call, charged: Usage::default(), tariff: None };
+        let charged = Usage::default();
+        let payments =
+            AttemptPayments { hold: Some(hold), call, charged, tariff: None, between_attempts: false };
         let (began, queue, state) = (Instant::now(), Mutex::default(), Mutex::new(payments));
         Ok(Self { account, tariff, need: *need, began, time_left, queue, state })
     }
@@ -283,6 +287,11 @@ impl<'a> CallPayment<'a> {
     /// Tells whether the call waits in the queue now.
     pub fn is_queued(&self) -> bool {
         self.queue().since.is_some()
+    }
+
+    /// Tells whether no attempt is under way: the call waits in the queue, or between two attempts.
+    pub fn is_idle(&self) -> bool {
+        self.is_queued() || self.payments().between_attempts
     }
 
     /// Resolves when the run has no time left.
@@ -369,7 +378,12 @@ impl CallAllowance for CallPayment<'_> {
         let [wanted, keep] = [wanted, keep].map(|usage| tariff.at_most(&usage));
         let hold = self.account.authorise(wanted, keep).map_err(|shortfall| shortfall.to_string())?;
         payments.hold = Some(hold);
+        payments.between_attempts = true;
         Ok(())
+    }
+
+    fn attempt_begins(&self) {
+        self.payments().between_attempts = false;
     }
 
     fn again_by_default(&self, lost: &Usage, output_tokens: u32) -> Result<u32, String> {

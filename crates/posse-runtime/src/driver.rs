@@ -400,22 +400,26 @@ impl<'a> RunDriver<'a> {
             journal: &self.context.journal,
         };
         let call = PanicGuard(self.context.ports.model.model.call(request, &deltas));
-        // The call is dropped before what follows from a stop is worked out, so whether it was asked at all is said first.
+        // Read before the call is dropped: a call without an attempt under way costs nothing more.
         let cancelled = async {
             self.context.ports.stop.now.cancelled().await;
-            payment.is_queued()
+            payment.is_idle()
         };
-        let cut_off = |why: &str, queued: bool| {
+        let timed_out = async {
+            payment.out_of_time().await;
+            payment.is_idle()
+        };
+        let cut_off = |why: &str, is_idle: bool| {
             let mut lost = payment.charged();
-            if !queued {
+            if !is_idle {
                 lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
             }
             Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
         };
         tokio::select! {
             biased;
-            queued = cancelled => cut_off("the run was cancelled", queued),
-            () = payment.out_of_time() => cut_off("the run's time is over", false),
+            is_idle = cancelled => cut_off("the run was cancelled", is_idle),
+            is_idle = timed_out => cut_off("the run's time is over", is_idle),
             answer = call => answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
             }),

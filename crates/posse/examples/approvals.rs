@@ -29,7 +29,7 @@ struct Mail {
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
     let send = tool("send_mail", "Sends a mail.", |Mail { to }| async move { Ok(format!("sent to {to}")) });
-    let agent = Agent::new(&model())?.tool(send).approval_handler(MailPolicy);
+    let agent = Agent::new(model())?.tool(send).approval_handler(MailPolicy);
     println!("{}", agent.ask("Tell somebody that the build is green.").await?);
     Ok(())
 }

@@ -15,7 +15,7 @@ struct Page {
 pub async fn main() -> posse::Result<()> {
     let read =
         tool("read_page", "Reads a page.", |Page { number }| async move { Ok(format!("page {number}")) });
-    let agent = Agent::new(&model())?
+    let agent = Agent::new(model())?
         .tool(read.read_only())
         .budget_usd(0.05)
         .max_turns(2)

@@ -15,7 +15,7 @@ pub async fn main() -> posse::Result<()> {
     let order =
         tool("order", "Places an order.", |Order { item }| async move { Ok(format!("ordered: {item}")) });
     let state = std::env::temp_dir().join("posse-durable-resume");
-    let agent = Agent::new(&model())?.tool(order).store(&state);
+    let agent = Agent::new(model())?.tool(order).store(&state);
     for run in agent.interrupted().await? {
         println!("continuing {run}");
         println!("{}", agent.resume(run).await?);

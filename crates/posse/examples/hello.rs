@@ -5,7 +5,7 @@ use posse::prelude::*;
 
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
-    let answer = Agent::new(&model())?.ask("Who are you?").await?;
+    let answer = Agent::new(model())?.ask("Who are you?").await?;
     println!("{answer}");
     Ok(())
 }

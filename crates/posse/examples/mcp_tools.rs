@@ -9,7 +9,7 @@ pub async fn main() -> posse::Result<()> {
     // Any server of your own: ToolServer::program("git", "uvx", ["mcp-server-git"]), ToolServer::url(…).
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scripts/weather_server.sh");
     let tools = ToolServer::program("weather", "sh", [server])?.connect().await?;
-    let agent = Agent::new(&model())?.tools(tools);
+    let agent = Agent::new(model())?.tools(tools);
     println!("{}", agent.ask("How is the weather in Oslo?").await?);
     Ok(())
 }

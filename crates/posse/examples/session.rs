@@ -5,7 +5,7 @@ use posse::prelude::*;
 
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
-    let session = Session::builder(&model())?
+    let session = Session::builder(model())?
         .agent("checker", "Checks texts.", "You check texts and answer in one sentence.")
         .max_concurrent(10)
         .start()

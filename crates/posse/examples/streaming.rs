@@ -5,7 +5,7 @@ use posse::prelude::*;
 
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
-    let mut run = Agent::new(&model())?.stream("Tell a short story.");
+    let mut run = Agent::new(model())?.stream("Tell a short story.");
     while let Some(event) = run.next().await {
         match event? {
             StreamEvent::Text(text) => print!("{text}"),

@@ -5,18 +5,18 @@ use posse::prelude::*;
 
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
-    let lead = Agent::new(&model("lead"))?
+    let lead = Agent::new(model("lead"))?
         .system("Let your specialists look, then answer in one sentence.")
         .tools(posse::tools::files(env!("CARGO_MANIFEST_DIR"))?)
         .subagent(
-            SubAgent::on(&model("researcher"))?
+            SubAgent::on(model("researcher"))?
                 .name("researcher")
                 .description("Finds things out about this directory.")
                 .tools_allow(["ls", "read", "grep"])
                 .max_turns(20),
         )
         .subagent(
-            SubAgent::on(&model("writer"))?
+            SubAgent::on(model("writer"))?
                 .name("writer")
                 .description("Writes short texts.")
                 .max_tokens(1_024),

@@ -14,7 +14,7 @@ struct Add {
 
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
-    let answer = Agent::new(&model())?
+    let answer = Agent::new(model())?
         .system("You are a calculator.")
         .tool(tool("add", "Add two integers.", |Add { a, b }| async move { Ok(a + b) }))
         .ask("What is 2 + 40?")

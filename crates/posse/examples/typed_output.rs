@@ -12,7 +12,7 @@ struct Release {
 
 #[tokio::main]
 pub async fn main() -> posse::Result<()> {
-    let agent = Agent::new(&model())?;
+    let agent = Agent::new(model())?;
     let release: Release =
         agent.ask_as("Summarize: 1.4 fixes the login test and drops the old parser.").await?;
     println!("{}: {}", release.version, release.changes.join("; "));

@@ -89,13 +89,13 @@ impl Agent {
     /// Creates an agent on `provider:model`. The key and the base URL come from the variables that the provider's own tools
     /// read (`OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `OLLAMA_HOST`, …); retries, rate limits and prices are those of
     /// `posse run`. Fails if the provider is unknown or has no key.
-    pub fn new(model: &str) -> Result<Self> {
+    pub fn new(model: impl AsRef<str>) -> Result<Self> {
         Self::on_source(Arc::new(environment_source(None)?), model)
     }
 
     /// Creates an agent on a model of this source, for programs that configure providers themselves.
-    pub fn on_source(source: Arc<ModelSource>, model: &str) -> Result<Self> {
-        let model = source.resolve(model)?;
+    pub fn on_source(source: Arc<ModelSource>, model: impl AsRef<str>) -> Result<Self> {
+        let model = source.resolve(model.as_ref())?;
         Ok(Self::with(source, ModelPick::Named(model)))
     }
 

@@ -110,13 +110,13 @@ impl SubAgent {
 
     /// Creates a tool named `agent` that runs on `provider:model`, with the key from the environment. Fails if there is
     /// none.
-    pub fn on(model: &str) -> Result<Self> {
+    pub fn on(model: impl AsRef<str>) -> Result<Self> {
         Self::on_source(&environment_source(None)?, model)
     }
 
     /// Creates a tool named `agent` that runs on a model of this source.
-    pub fn on_source(source: &ModelSource, model: &str) -> Result<Self> {
-        Ok(Self::with(ModelPick::Named(source.resolve(model)?)))
+    pub fn on_source(source: &ModelSource, model: impl AsRef<str>) -> Result<Self> {
+        Ok(Self::with(ModelPick::Named(source.resolve(model.as_ref())?)))
     }
 
     /// Creates a tool named `agent` that runs on the model of its caller.

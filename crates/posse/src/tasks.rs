@@ -61,7 +61,7 @@ struct AgentDraft {
 
 impl Session {
     /// Begins a session whose agents run on `provider:model`, with the key from the environment.
-    pub fn builder(model: &str) -> Result<SessionConfig> {
+    pub fn builder(model: impl AsRef<str>) -> Result<SessionConfig> {
         Agent::new(model).map(Self::of)
     }
 
@@ -87,10 +87,12 @@ impl Session {
         Ok(self.handle(receipt.id.short()))
     }
 
-    /// Returns a handle on a task of this session, by its id (`t_01`).
-    pub async fn task(&self, id: &str) -> Result<TaskHandle> {
-        self.host.row(id).await?;
-        Ok(self.handle(id))
+    /// Returns a handle on a task of this session, by the id of its report or its short form (`t_01`).
+    pub async fn task(&self, id: impl std::fmt::Display) -> Result<TaskHandle> {
+        let id = id.to_string();
+        let short = id.strip_prefix(self.name()).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&id);
+        self.host.row(short).await?;
+        Ok(self.handle(short))
     }
 
     /// Lists the tasks of this session, oldest first, those of earlier processes included.

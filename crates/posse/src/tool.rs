@@ -77,6 +77,7 @@ fn output_of<R: Serialize>(result: Result<R, ToolError>) -> ToolOutput {
 ///
 /// Unless it says otherwise, a call is taken to change something: it runs alone, and after a crash it is reported as in
 /// doubt instead of being repeated.
+#[derive(Clone)]
 pub struct ProgramTool {
     spec: ToolSpec,
     run: Arc<ToolFunction>,

@@ -109,6 +109,9 @@ pub trait CallAllowance: Send + Sync {
         self.again(lost).map(|()| output_tokens)
     }
 
+    /// An attempt begins. Until then, after [`again`](Self::again), nothing is under way that could cost.
+    fn attempt_begins(&self) {}
+
     /// From now on the call only waits for its turn at the provider, which does not count against the run's time.
     fn queues(&self);
 

@@ -327,6 +327,8 @@ async fn a_stored_session_that_is_dropped_goes_on_in_the_next_one_of_its_name() 
     };
     tokio::time::timeout(Duration::from_secs(60), let_go).await.expect("nobody owns the task");
     let again = open(0).await.unwrap();
+    let report = again.tasks().await.unwrap().remove(0);
+    assert_eq!(again.task(&report.id).await.unwrap().id(), id);
     assert_eq!(again.task(&id).await.unwrap().await.unwrap().text(), "done");
     assert_eq!(ran.load(Ordering::SeqCst), 1, "the finished call is not repeated");
 }

@@ -137,3 +137,13 @@ async fn a_budget_that_allows_no_second_try_still_allows_the_report() {
         "{last}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ends_between_two_attempts_that_never_connected_costs_nothing() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let limits = Limits { wall_ms_max: 400, ..Limits::default() };
+    let stage = Stage { limits, tariff: priced(&[("m", 10.0)]), ..Stage::new(FORMAT) };
+    let outcome = stage.start("s", stage.model("m", &format!("http://127.0.0.1:{port}/v1"))).await;
+    assert_eq!(outcome.stop, StopReason::DeadlinePassed, "{outcome:?}");
+    assert_eq!((outcome.usage.total(), stage.spent.lock().unwrap().cost_micros), (0, 0), "{outcome:?}");
+}
