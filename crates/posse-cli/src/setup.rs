@@ -62,6 +62,9 @@ const ASKED_FOR: &[&str] = &["bash", "fetch"];
 /// Default depth of delegation (seed specification §4.5).
 const DEPTH_MAX: u32 = 1;
 
+/// File of the store in the state directory.
+const STORE: &str = "posse.db";
+
 /// System prompt of the orchestrator; the session adds how to delegate.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 
@@ -184,7 +187,7 @@ impl Setup {
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
-        open_store(&self.state)
+        Ok(Arc::new(SqliteStore::open(self.state.join(STORE))?))
     }
 
     /// Returns the source of models, which is created once. `how` names the recording.
@@ -685,11 +688,7 @@ pub fn user_config_dir() -> Option<PathBuf> {
 
 /// Opens the store without loading a configuration.
 pub fn store(global: &GlobalArgs) -> Result<Arc<SqliteStore>> {
-    open_store(&state_dir(global)?)
-}
-
-fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
-    Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
+    Ok(Arc::new(SqliteStore::open(state_dir(global)?.join(STORE))?))
 }
 
 fn state_dir(global: &GlobalArgs) -> Result<PathBuf> {

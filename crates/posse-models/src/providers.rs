@@ -262,12 +262,13 @@ impl ModelSource {
 
     /// Opens a model by reference, alias or bare name, without fallbacks.
     pub fn open_model(&self, reference: &str) -> Result<OpenModel> {
-        let tariff = ModelTariff::new(vec![self.priced(reference)?]);
-        Ok(OpenModel { model: self.open_one(reference)?, tariff })
+        let reference = self.config.resolve_alias(reference, &*self.env)?;
+        let tariff = ModelTariff::new(vec![self.priced(&reference)?]);
+        Ok(OpenModel { model: self.open_one(&reference)?, tariff })
     }
 
+    /// Opens the model of a resolved reference.
     fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
-        let reference = self.config.resolve_alias(reference, &*self.env)?;
         if let RecordingMode::Replay(path) = &self.tape {
             return Ok(self.replay(path, reference)?);
         }
@@ -275,9 +276,9 @@ impl ModelSource {
             Some(("scripted", script)) => Arc::new(ScriptedModel::from_reference(script)?),
             Some((provider, model)) => match self.custom.get(provider) {
                 Some(provider) => provider.open(model)?,
-                None => self.open_provider(&reference)?,
+                None => self.open_provider(reference)?,
             },
-            None => self.open_provider(&reference)?,
+            None => self.open_provider(reference)?,
         };
         Ok(match &self.tape {
             RecordingMode::Record(recorder) => Arc::new(RecordedModel::new(model, recorder.clone())),
@@ -286,18 +287,18 @@ impl ModelSource {
     }
 
     /// Returns the name of a model as it is in replies, and its price.
-    fn priced(&self, name: &str) -> Result<(String, Option<Price>)> {
-        let reference = ModelRef::parse(&self.config.resolve_alias(name, &*self.env)?)?;
+    fn priced(&self, reference: &str) -> Result<(String, Option<Price>)> {
+        let reference = ModelRef::parse(reference)?;
         Ok((reference.to_string(), self.prices.price(&reference)))
     }
 
-    fn replay(&self, path: &Path, reference: String) -> Result<Arc<ReplayModel>> {
+    fn replay(&self, path: &Path, reference: &str) -> Result<Arc<ReplayModel>> {
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(replay) = replays.get(&reference) {
+        if let Some(replay) = replays.get(reference) {
             return Ok(replay.clone());
         }
-        let replay = Arc::new(ReplayModel::load(path, &reference)?);
-        replays.insert(reference, replay.clone());
+        let replay = Arc::new(ReplayModel::load(path, reference)?);
+        replays.insert(reference.to_owned(), replay.clone());
         Ok(replay)
     }
 
@@ -448,24 +449,23 @@ impl ModelResolver for ModelSource {
         if agent.model == NO_MODEL {
             self.config.default_model(None, &*self.env)?;
         }
-        let resolved = self.config.resolve_alias(&agent.model, &*self.env)?;
-        let custom = resolved.split_once(':').and_then(|(provider, _)| self.custom.get(provider));
+        let resolve = |name: &String| self.config.resolve_alias(name, &*self.env);
+        let open = |reference: String| Ok((self.open_one(&reference)?, self.priced(&reference)?));
+        let first = resolve(&agent.model)?;
+        let custom = first.split_once(':').and_then(|(provider, _)| self.custom.get(provider));
         if let Some(custom) = custom
             && agent.fallback_models.is_empty()
             && !matches!(self.tape, RecordingMode::Replay(_))
         {
             custom.check()?;
         }
-        let first = self.open_one(&agent.model)?;
-        let others =
-            agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
-        let names = std::iter::once(&agent.model).chain(&agent.fallback_models);
-        let prices = names.map(|name| self.priced(name)).collect::<Result<Vec<_>>>()?;
+        let (first, price) = open(first)?;
+        let others = agent.fallback_models.iter().map(|name| open(resolve(name)?));
+        let (others, mut prices): (Vec<_>, Vec<_>) = others.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        prices.insert(0, price);
         let default = agent.default_model.as_ref().filter(|model| *model != NO_MODEL);
         // An unusable default must not prevent the agent's own model.
-        if let Some((default, (name, price))) =
-            default.and_then(|name| Some((self.open_one(name).ok()?, self.priced(name).ok()?)))
-        {
+        if let Some((default, (name, price))) = default.and_then(|name| open(resolve(name).ok()?).ok()) {
             let model = Arc::new(FallbackModel::new(first, others).with_default(default));
             return Ok(OpenModel { model, tariff: ModelTariff::new(prices).with_default(name, price) });
         }
@@ -475,8 +475,8 @@ impl ModelResolver for ModelSource {
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
-        self.open_one(reference)?;
         let resolved = self.config.resolve_alias(reference, &*self.env)?;
+        self.open_one(&resolved)?;
         Ok(match &self.scripts {
             Some(dir) => anchored(resolved, dir),
             None => resolved,

@@ -105,39 +105,6 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(parts: SessionBuilder) -> Result<Arc<Self>> {
-        let SessionBuilder { id, stores, policy, mut place, watchers } = parts;
-        let mut failure = None;
-        let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own = facades::tools(&policy.facades, this, &*stores.agents);
-            let mut made = |tools: Result<Toolbox>| {
-                tools.unwrap_or_else(|e| {
-                    failure = Some(e);
-                    Toolbox::default()
-                })
-            };
-            place.tools = made(place.tools.with(own));
-            let children_tools = made(place.tools.with(questions::tools(this)));
-            Session {
-                this: this.clone(),
-                id,
-                holders: HolderLiveness { lives: stores.lives, silence_ms_max: policy.lease_ms },
-                budget: Arc::new(TaskAccount::root(policy.caps)),
-                stores,
-                policy,
-                place,
-                watchers,
-                children_tools,
-                investigations: InvestigationCounter::default(),
-                defined: Mutex::default(),
-                numbers: TaskNumbers::default(),
-                leaving: AtomicBool::new(false),
-                families: Mutex::default(),
-            }
-        });
-        failure.map_or(Ok(session), Err)
-    }
-
     /// Returns the sources that the session was built from.
     pub fn stores(&self) -> &SessionStores {
         &self.stores
@@ -229,19 +196,16 @@ impl Session {
         })
     }
 
-    /// Returns the delegation guidance for the system prompt; `None` for agents that cannot delegate.
-    fn guidance(&self, grant: &Grant) -> Option<String> {
-        let delegates = grant.depth() > 0 && grant.offers(DELEGATION, ToolEffect::Idempotent);
-        let effects = self.place.tools.effects();
-        let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
-        let guidance = delegates.then(|| guidance(&self.policy.facades, &self.stores.agents.list(), &has))?;
-        (!guidance.is_empty()).then_some(guidance)
-    }
-
-    /// Appends the delegation guidance, and the rule on provenance marks for agents whose tools bring in foreign content.
+    /// Appends the delegation guidance for agents that can delegate, and the rule on provenance marks for agents whose
+    /// tools bring in foreign content.
     fn add_guidance(&self, agent: &mut Agent, grant: &Grant) {
-        if let Some(guidance) = self.guidance(grant) {
-            append_paragraph(&mut agent.system_prompt, &guidance);
+        if grant.depth() > 0 && grant.offers(DELEGATION, ToolEffect::Idempotent) {
+            let effects = self.place.tools.effects();
+            let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
+            let guidance = guidance(&self.policy.facades, &self.stores.agents.list(), &has);
+            if !guidance.is_empty() {
+                append_paragraph(&mut agent.system_prompt, &guidance);
+            }
         }
         if grant.tools().any(is_foreign) {
             append_paragraph(&mut agent.system_prompt, RULE);

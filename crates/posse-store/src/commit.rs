@@ -50,22 +50,7 @@ impl GroupCommitter {
     /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
     /// was written.
     pub fn commit(&mut self, group: &mut [QueuedJob]) -> Vec<Result<()>> {
-        let begun = retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"));
-        match begun {
-            Ok(()) => self.write_and_commit(group),
-            Err(e) => vec![Err(self.failed(e)); group.len()],
-        }
-    }
-
-    /// Number of transactions so far.
-    #[cfg(test)]
-    pub fn commits(&self) -> usize {
-        self.commits
-    }
-
-    /// Writes the group inside of an open transaction and commits it.
-    fn write_and_commit(&mut self, group: &mut [QueuedJob]) -> Vec<Result<()>> {
-        let written = self.write_group(group).and_then(|answers| {
+        let written = self.begin().and_then(|()| self.write_group(group)).and_then(|answers| {
             self.run("COMMIT")?;
             Ok(answers)
         });
@@ -83,6 +68,17 @@ impl GroupCommitter {
         written.unwrap_or_else(|fault| vec![Err(fault); group.len()])
     }
 
+    /// Number of transactions so far.
+    #[cfg(test)]
+    pub fn commits(&self) -> usize {
+        self.commits
+    }
+
+    fn begin(&self) -> Result<()> {
+        let begun = retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"));
+        begun.map_err(|e| self.failed(e))
+    }
+
     fn write_group(&mut self, group: &mut [QueuedJob]) -> Result<Vec<Result<()>>> {
         let now = now_ms();
         self.known.forget_what_others_changed(&self.connection).map_err(|e| self.failed(e))?;
@@ -93,8 +89,7 @@ impl GroupCommitter {
             Err(_) => {
                 self.known.forget();
                 self.run("ROLLBACK")?;
-                retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"))
-                    .map_err(|e| self.failed(e))?;
+                self.begin()?;
                 group.iter_mut().map(|job| self.write_apart(job, now)).collect()
             }
         }

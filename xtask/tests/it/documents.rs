@@ -155,6 +155,103 @@ fn documents_name_only_files_and_symbols_that_exist() {
     assert_eq!(dead, [""; 0], "these do not exist; rename them in the documents, too");
 }
 
+/// One step of a call trace, such as ``3. `Type::name` (`posse-core/src/run.rs`): …``.
+#[derive(Debug, PartialEq)]
+struct TraceStep<'a> {
+    number: usize,
+    function: &'a str,
+    file: &'a str,
+}
+
+fn trace_step(line: &str) -> Option<TraceStep<'_>> {
+    let number = line.split_once(". `")?.0.parse().ok()?;
+    let mut spans = spans(line);
+    Some(TraceStep { number, function: spans.next()?, file: spans.next()? })
+}
+
+/// Complains about a step that its file does not define. A method needs an `impl` of its type around it.
+fn missing(step: &TraceStep<'_>, source: &str) -> Option<String> {
+    let (owner, name) = match step.function.rsplit_once("::") {
+        Some((owner, name)) => (Some(owner), name),
+        None => (None, step.function.strip_suffix("()").unwrap_or_default()),
+    };
+    let mut around = None;
+    for line in source.lines() {
+        if line.starts_with("impl") {
+            around = Some(line);
+        } else if line.starts_with('}') {
+            around = None;
+        }
+        let words: Vec<&str> = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+        let is_method_of = |owner: &str| {
+            let mut words = around.unwrap_or_default().split(|c: char| !c.is_ascii_alphanumeric());
+            words.any(|word| word == owner)
+        };
+        let is_here = match owner {
+            Some(owner) => is_method_of(owner),
+            None => around.is_none() && !line.starts_with(' '),
+        };
+        if is_here && words.windows(2).any(|pair| pair == ["fn", name]) {
+            return None;
+        }
+    }
+    Some(format!("{} has no `{}`", step.file, step.function))
+}
+
+/// The steps of the first trace that a line of the second repeats, such as
+/// ``- Steps 3 to 5 of the first trace, `first()` to `last()`.``
+fn repeated(line: &str) -> Option<(usize, usize)> {
+    let (from, rest) = line.strip_prefix("- Steps ")?.split_once(" to ")?;
+    Some((from.parse().ok()?, rest.split_once(' ')?.0.parse().ok()?))
+}
+
+#[test]
+fn the_call_traces_name_functions_of_their_files_and_count_them() {
+    let page = fs::read_to_string(crate::root().join("docs/internals/follow-a-call.md")).unwrap();
+    let traces: Vec<&str> =
+        page.split("\n## ").filter(|part| part.lines().any(|l| trace_step(l).is_some())).collect();
+    assert_eq!(traces.len(), 2);
+    let mut wrong = Vec::new();
+    let mut first: Vec<&str> = Vec::new();
+    for trace in &traces {
+        let steps: Vec<TraceStep<'_>> = trace.lines().filter_map(trace_step).collect();
+        for (index, step) in steps.iter().enumerate() {
+            assert_eq!(step.number, index + 1, "the steps are numbered in order");
+            let source = fs::read_to_string(crate::root().join("crates").join(step.file));
+            wrong.extend(missing(step, &source.unwrap_or_else(|e| panic!("{}: {e}", step.file))));
+        }
+        let stated = format!("{} functions from ", steps.len());
+        assert!(trace.contains(&format!("\n{stated}")), "the trace does not say `{stated}…`");
+        if first.is_empty() {
+            first = steps.iter().map(|step| step.function).collect();
+        }
+    }
+    let mut shared = 0;
+    for line in traces[1].lines() {
+        let Some((from, to)) = repeated(line) else { continue };
+        let ends: Vec<&str> = spans(line).collect();
+        assert_eq!(ends, [first[from - 1], first[to - 1]], "{line}");
+        shared += to + 1 - from;
+    }
+    assert!(traces[1].contains(&format!("and {shared} more in stretches")), "{shared} steps are repeated");
+    assert_eq!(wrong, [""; 0], "follow the calls again");
+}
+
+#[test]
+fn a_step_is_found_in_its_file_only_under_its_own_type() {
+    let source = "fn free() {}\nimpl<T> Codec for Reader<T> {\n    pub async fn read(&self) {}\n}\nimpl Writer {\n    fn write() {}\n}\n";
+    let is_found =
+        |function: &str| missing(&TraceStep { number: 1, function, file: "a.rs" }, source).is_none();
+    assert!(is_found("free()") && is_found("Reader::read") && is_found("Writer::write"));
+    for wrong in ["read()", "Writer::read", "Reader::write", "Reader::free", "Reader", "free"] {
+        assert!(!is_found(wrong), "{wrong}");
+    }
+    let step = TraceStep { number: 12, function: "A::b", file: "c/d.rs" };
+    assert_eq!(trace_step("12. `A::b` (`c/d.rs`): adds `E`."), Some(step));
+    assert_eq!(trace_step("Of 12. `A::b` (`c/d.rs`)."), None);
+    assert_eq!(repeated("- Steps 3 to 5 of the first trace, `a()` to `b()`."), Some((3, 5)));
+}
+
 #[test]
 fn the_map_stays_short() {
     let bytes = fs::read(crate::root().join("ARCHITECTURE.md")).unwrap().len();

@@ -268,7 +268,11 @@ impl DelegationRequest {
         Ok(match reader.action() {
             "list_agents" => Self::ListAgents { query: reader.text("query")? },
             "define" => Self::Define(Box::new(DefineRequest::read(&reader)?.check(&reader)?)),
-            "spawn" => Self::Spawn(Box::new(spawn(&reader)?)),
+            "spawn" => {
+                let (agent, task) = (reader.words("agent")?, reader.words("task")?);
+                let request = TaskRequest { agent, task, ..TaskRequest::default() };
+                Self::Spawn(Box::new(SpawnOptions::read(&reader)?.apply(request)))
+            }
             "status" => Self::Status(poll()?),
             "collect" => Self::Collect(poll()?),
             "cancel" => Self::Cancel { task_id: task_id()? },
@@ -286,11 +290,6 @@ impl DelegationRequest {
             other => unreachable!("`{other}` is in the table of actions"),
         })
     }
-}
-
-fn spawn(reader: &ArgumentReader) -> Result<TaskRequest> {
-    let (agent, task) = (reader.words("agent")?, reader.words("task")?);
-    Ok(SpawnOptions::read(reader)?.apply(TaskRequest { agent, task, ..TaskRequest::default() }))
 }
 
 /// The fields of a spawn that may be left out, at whichever door.

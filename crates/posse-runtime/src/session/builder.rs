@@ -1,6 +1,7 @@
 //! Composition of a session: one value for each question that its owner has to answer.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
 
 use posse_core::Result;
 use posse_core::board::BoardLimits;
@@ -8,9 +9,11 @@ use posse_core::budget::BudgetCaps;
 use posse_core::grant::Grant;
 use posse_core::lease::SILENCE_MS_MAX;
 
-use super::facades::SessionFacades;
-use super::{RULES, Session};
+use super::facades::{self, SessionFacades};
+use super::{RULES, Session, questions};
+use crate::budget::TaskAccount;
 use crate::driver::StopTokens;
+use crate::leases::HolderLiveness;
 use crate::observe::Observers;
 use crate::ports::{AgentLookup, ModelResolver, Store, TaskRow, Verifier, WorktreeSource};
 use crate::toolbox::Toolbox;
@@ -85,6 +88,35 @@ pub struct SessionWatchers {
 impl SessionBuilder {
     /// Creates the session; fails if two of its tools share a name.
     pub fn build(self) -> Result<Arc<Session>> {
-        Session::new(self)
+        let SessionBuilder { id, stores, policy, mut place, watchers } = self;
+        let mut failure = None;
+        let session = Arc::new_cyclic(|this: &Weak<Session>| {
+            let own = facades::tools(&policy.facades, this, &*stores.agents);
+            let mut made = |tools: Result<Toolbox>| {
+                tools.unwrap_or_else(|e| {
+                    failure = Some(e);
+                    Toolbox::default()
+                })
+            };
+            place.tools = made(place.tools.with(own));
+            let children_tools = made(place.tools.with(questions::tools(this)));
+            Session {
+                this: this.clone(),
+                id,
+                holders: HolderLiveness { lives: stores.lives, silence_ms_max: policy.lease_ms },
+                budget: Arc::new(TaskAccount::root(policy.caps)),
+                stores,
+                policy,
+                place,
+                watchers,
+                children_tools,
+                investigations: Default::default(),
+                defined: Default::default(),
+                numbers: Default::default(),
+                leaving: AtomicBool::new(false),
+                families: Default::default(),
+            }
+        });
+        failure.map_or(Ok(session), Err)
     }
 }

@@ -112,8 +112,8 @@ impl HostSession {
     pub async fn subagent(&self, arguments: Map<String, Value>, call: DelegationCall<'_>) -> ToolReply {
         match self.begin(call.key).await {
             Ok(_turn) => {
-                let parent = &self.family.parent.id;
-                subagent::perform(&self.session, parent, arguments, call, None).await.into_reply()
+                let delegation = Ok(self.delegation.clone());
+                subagent::perform(delegation, arguments, call, None).await.into_reply()
             }
             Err(e) => ToolReply::failed(&e),
         }

@@ -1,7 +1,7 @@
 //! The `subagent` tool: reads the arguments of a call, performs them through `Delegation`, and prints the answer. The
 //! requests and answers of the five core actions are those of the seed specification §3.
 
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use posse_core::arguments::parse_object;
 use posse_core::grant::Grant;
@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 use super::Session;
 use super::facades::{Facade, SessionFacades, check_room, launch};
 use crate::delegation::{
-    ACTIONS, CancelReport, DelegationAnswer, DelegationCall, DelegationRequest, SpawnReceipt, ToolReply,
+    ACTIONS, CancelReport, Delegation, DelegationAnswer, DelegationCall, DelegationRequest, SpawnReceipt,
+    ToolReply,
 };
 use crate::ports::{BoxFuture, CallProposal, DelegationFact, Tool, ToolContext, ToolInput, ToolOutput};
 
@@ -101,7 +102,7 @@ impl Tool for SubagentTool {
             };
             let (context, named) = (input.context, NamedInCall::read(&arguments));
             let (caller, call) = (&context.task, DelegationCall::of(&input));
-            let outcome = perform(&session, caller, arguments, call, Some(context)).await;
+            let outcome = perform(session.delegation(caller), arguments, call, Some(context)).await;
             if let Some(fact) = named.and_then(|named| outcome.fact(named, caller, input.key)) {
                 session.watchers.observers.delegation(caller, &fact);
             }
@@ -110,23 +111,22 @@ impl Tool for SubagentTool {
     }
 }
 
-/// Performs a call of the `subagent` tool by `parent`; `context` is that of its run, if it has one.
+/// Performs a call of the `subagent` tool; `context` is that of the caller's run, if it has one.
 pub(super) async fn perform(
-    session: &Arc<Session>,
-    parent: &TaskId,
+    delegation: Result<Delegation>,
     arguments: Map<String, Value>,
     call: DelegationCall<'_>,
     context: Option<&ToolContext>,
 ) -> SubagentOutcome {
     if launch::is_meant(&arguments) {
-        let launched = launch::launch(session, parent, &arguments, call.key, context).await;
+        let launched = launch::launch(delegation, &arguments, call.key, context).await;
         return SubagentOutcome::Launched(launched);
     }
     let request = match DelegationRequest::read(arguments) {
         Ok(request) => request,
         Err(e) => return SubagentOutcome::Mistaken(e),
     };
-    let answered = async { session.delegation(parent)?.perform(request, call).await };
+    let answered = async { delegation?.perform(request, call).await };
     SubagentOutcome::Answered(answered.await)
 }
 

@@ -3,12 +3,9 @@
 
 mod parameters;
 
-use std::sync::Arc;
-
 use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, SpawnTerms};
 use posse_core::grant::{AccessLevel, Rights};
-use posse_core::id::TaskId;
 use posse_core::task::{DoorBounds, GENERAL, TaskBounds, TaskRequest, agent_named};
 use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
@@ -18,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::alias::alias;
 use super::{TURNS, check_room};
 use crate::context::now_ms;
-use crate::delegation::SpawnReceipt;
+use crate::delegation::{Delegation, SpawnReceipt};
 use crate::ports::{CallProposal, ToolContext, ToolInput, ToolOutput};
 use crate::session::Session;
 pub use parameters::LaunchParameters;
@@ -34,10 +31,9 @@ pub fn is_meant(arguments: &Map<String, Value>) -> bool {
     !has("action") && (has("description") || has("prompt") || has("_text"))
 }
 
-/// Launches a task of `parent` in the background.
+/// Launches a task in the background.
 pub async fn launch(
-    session: &Arc<Session>,
-    parent: &TaskId,
+    delegation: Result<Delegation, Error>,
     arguments: &Map<String, Value>,
     key: &str,
     context: Option<&ToolContext>,
@@ -51,7 +47,7 @@ pub async fn launch(
     };
     let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
     let request = TaskRequest { key: Some(key.to_owned()), pushed: true, ..request(agent, &parameters) };
-    let spawned = async { session.delegation(parent)?.spawn(request).await };
+    let spawned = async { delegation?.spawn(request).await };
     let spawned = spawned.await;
     note(context, &watched(spawned.as_ref().err()));
     match spawned {
