@@ -11,12 +11,17 @@ pub struct MissingKey {
     pub variable: String,
     /// The model, if it too is named only by a variable that the server would lack.
     pub model: Option<String>,
+    /// The base URL, if it is named only by a variable that the server would lack. Without it the key would go to the vendor.
+    pub base_url: Option<String>,
 }
 
 /// Adds the key file to the configuration; `None` if that would change existing settings.
 pub fn with_key_file(before: &str, missing: &MissingKey, file: &Path) -> Option<String> {
-    let MissingKey { provider, model, .. } = missing;
-    let line = format!("api_key_file = {}\n", toml::Value::from(file.to_str()?));
+    let MissingKey { provider, model, base_url, .. } = missing;
+    let mut line = format!("api_key_file = {}\n", toml::Value::from(file.to_str()?));
+    if let Some(url) = base_url {
+        line = format!("{line}base_url = {}\n", toml::Value::from(url.as_str()));
+    }
     let header = format!("[providers.{provider}]\n");
     let mut after = match before.find(&header) {
         Some(at) => {
@@ -41,8 +46,12 @@ mod tests {
 
     #[test]
     fn a_configuration_keeps_what_it_says() {
-        let missing =
-            MissingKey { provider: "anthropic".into(), variable: "ANTHROPIC_API_KEY".into(), model: None };
+        let missing = MissingKey {
+            provider: "anthropic".into(),
+            variable: "ANTHROPIC_API_KEY".into(),
+            model: None,
+            base_url: None,
+        };
         let add = |before: &str| with_key_file(before, &missing, Path::new("/k"));
         let line = "api_key_file = \"/k\"\n";
         assert_eq!(add("").unwrap(), format!("[providers.anthropic]\n{line}"));

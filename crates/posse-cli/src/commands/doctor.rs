@@ -99,12 +99,16 @@ fn configuration(setup: &Setup) -> DoctorFinding {
     }
 }
 
-/// Lists the names of the key variables that are set, never their values.
+/// Lists the key variables that are set and the key files of the configuration, which win over them; never their values.
 fn keys(setup: &Setup) -> Vec<DoctorFinding> {
     let mut names = setup.key_variables();
     names.sort_unstable();
     names.dedup();
-    let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
+    let mut seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
+    let stored = setup.config.models.providers.iter().filter_map(|(provider, configured)| {
+        Some(format!("{provider}: {}", configured.api_key_file.as_ref()?.display()))
+    });
+    seen.extend(stored);
     let text = if seen.is_empty() { say!("doctor-no-keys") } else { seen.join(", ") };
     let urls = KNOWN
         .iter()

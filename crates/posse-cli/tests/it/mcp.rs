@@ -406,6 +406,7 @@ fn after_install_the_doctor_succeeds_with_a_key_that_was_only_in_the_environment
         let mut command = place.posse(args.iter().copied());
         if key {
             command.env("ANTHROPIC_API_KEY", "canary-key");
+            command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9/gateway");
         }
         Ran::of(command)
     };
@@ -422,8 +423,13 @@ fn after_install_the_doctor_succeeds_with_a_key_that_was_only_in_the_environment
     }
     let doctor = posse(&["doctor"], false);
     assert!(!doctor.stdout.contains(".mcp.json"), "a file of ours needs no trust: {doctor:?}");
+    assert!(doctor.stdout.contains(file.to_str().unwrap()), "it names the source of the key: {doctor:?}");
     // A second time there is nothing to do.
     let config = std::fs::read_to_string(place.home().join(".config/posse/config.toml")).unwrap();
+    assert!(
+        config.contains("base_url = \"http://127.0.0.1:9/gateway\""),
+        "the key goes nowhere else: {config}"
+    );
     posse(&["mcp", "install", "--host", "claude-code", "--write"], true);
     assert_eq!(std::fs::read_to_string(place.home().join(".config/posse/config.toml")).unwrap(), config);
 }

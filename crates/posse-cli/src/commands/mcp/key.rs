@@ -73,7 +73,10 @@ fn missing_key(config: &Config) -> Option<MissingKey> {
     let usual = known.into_iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned());
     let variable = named.into_iter().chain(usual).find(|name| process_env(name).is_some())?;
     let model = (config.models.model.is_none() && process_env("POSSE_MODEL").is_some()).then_some(model);
-    Some(MissingKey { provider, variable, model })
+    let configured = config.models.providers.get(&provider).is_some_and(|own| own.base_url.is_some());
+    let base_env = known.and_then(|known| known.base_env).filter(|name| passed_on(name).is_none());
+    let base_url = base_env.filter(|_| !configured).and_then(process_env);
+    Some(MissingKey { provider, variable, model, base_url })
 }
 
 /// Writes the key for its user alone. An existing file with other content stays.
