@@ -59,7 +59,7 @@ use crate::terminal;
 /// Built-in tools that need `--allow`: a command can do anything its user can, and a fetched URL leaves the machine.
 const ASKED_FOR: &[&str] = &["bash", "fetch"];
 
-/// Default depth of delegation (seed specification §4.5).
+/// Default depth of delegation (requirement R122).
 const DEPTH_MAX: u32 = 1;
 
 /// File of the store in the state directory.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode, Result};
 
-/// Longest agent name (seed specification §4.6); it appears in participant names and file names.
+/// Longest agent name (requirement R124); it appears in participant names and file names.
 pub const AGENT_NAME_MAX: usize = 64;
 
 /// A name that matches `[a-z0-9_-]+`.

@@ -124,7 +124,7 @@ impl Outcome {
         }
     }
 
-    /// Returns why the run did not complete, in the words of the seed specification §8.7; `None` if it did.
+    /// Returns why the run did not complete, in the words of requirements R172 to R174; `None` if it did.
     pub fn failure(&self) -> Option<String> {
         let detail = || self.detail.as_deref().unwrap_or(self.stop.explanation());
         match self.stop {

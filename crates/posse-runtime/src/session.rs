@@ -62,11 +62,10 @@ use task::{LiveTask, StartMode, TaskStage, outcome_of};
 /// Answer of a tool whose session was dropped.
 const SESSION_CLOSED: &str = "the session is closed";
 
-/// Longest task text: forces clear, scoped delegation (seed specification §4.2).
+/// Longest task text: forces clear, scoped delegation (requirement R116).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
 
-/// Limits of a session unless somebody says otherwise: five running tasks of one parent (seed specification §4.3), and so
-/// many open ones that only a model that spawns in a loop meets the limit.
+/// Default limits of each parent: five running tasks (requirement R117) and 200 open ones, which only a spawn loop reaches.
 pub const RULES: BoardLimits = BoardLimits { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
 
 /// Running tasks of a whole session in which agents delegate too: recursion must not multiply what one parent may have.
@@ -78,7 +77,7 @@ const CHILD_GRACE: Duration = Duration::from_secs(3);
 /// Turns of a delegated task when its definition does not say.
 pub(crate) const TURNS_USUAL: u32 = 25;
 
-/// Told to every subagent that has shared context (seed specification §8.4).
+/// Prompt suffix of every subagent that has shared context (requirement R166).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
 /// The same for those that have none: no prompt names a tool that its reader lacks.
 const SUBAGENT_SUFFIX_ALONE: &str = include_str!("../prompts/subagent_suffix_alone.md");

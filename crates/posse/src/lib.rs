@@ -20,7 +20,7 @@
 //! }
 //! ```
 //!
-//! A program needs these dependencies; derives of tool arguments use the last two:
+//! A program needs these dependencies; the last two are for `#[derive(Deserialize, JsonSchema)]`:
 //!
 //! ```toml
 //! posse = "0.1"
@@ -31,27 +31,27 @@
 //!
 //! # Models
 //!
-//! A model is named once, as `provider:model`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `gemini:gemini-2.5-pro`,
+//! A model is named by one string, `provider:model`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `gemini:gemini-2.5-pro`,
 //! `ollama:qwen3`, `openrouter:…`, `groq:…`. Keys and base URLs come from the variables that the provider's own tools read.
-//! Calls are retried, and agents that share a key share its rate limits. [`Agent::with_model`] takes a model of your own;
-//! [`models::scripted`] plays a script, for tests without a key.
+//! Calls are retried, and agents that share a key share its rate limits. [`Agent::with_model`] takes your own
+//! [`Model`](ports::Model) implementation; [`models::scripted`] is a model with canned replies, for tests without a key.
 //!
 //! # Errors
 //!
 //! Everything fails with an [`Error`] that has a [`code`](Error::code) to branch on, a message and a hint. A run that did not
 //! complete is an error too: a wrong key, a refusal, a limit. [`Error::outcome`] then says how it ended and has the text so
-//! far. [`Agent::outcome`] returns partial results without an error.
+//! far. [`Agent::outcome`] returns the outcome even if the run did not complete.
 //!
 //! # Delegation
 //!
 //! - [`Agent::subagent`] gives an agent a [`SubAgent`] as a tool. Calls in one reply run side by side.
 //! - A [`Session`] spawns tasks from the program: [`Session::spawn`] returns a [`TaskHandle`] to await, steer or cancel.
 //!
-//! A subagent never has more than its parent: its tools, its budget and its depth only shrink.
+//! A subagent never has more rights than its parent: its tools, budget and depth can only get narrower.
 //!
 //! # Durability
 //!
-//! Runs are kept in memory. With [`Agent::store`] or [`SessionConfig::store`] every step is in a SQLite journal before it
+//! By default, runs are kept in memory. With [`Agent::store`] or [`SessionConfig::store`] every step is in a SQLite journal before it
 //! takes effect, and [`Agent::resume`] continues a run whose process died.
 //!
 //! # Dropping
@@ -59,13 +59,13 @@
 //! | dropped | consequence |
 //! |---|---|
 //! | the future of `ask`, a [`RunStream`] | the run and its subagents are cancelled |
-//! | a [`TaskHandle`] | nothing, the task goes on |
+//! | a [`TaskHandle`] | nothing, the task keeps running |
 //! | a [`Session`] in memory | its tasks are cancelled |
-//! | a [`Session`] with a store | its tasks are interrupted and can be resumed |
+//! | a [`Session`] with a store | its tasks are interrupted; the next session of the same `name` continues them |
 //!
 //! # Parts
 //!
-//! The modules below are the parts that the `posse` program is made of, for programs that need more than this page.
+//! The modules below are lower-level and less stable: the parts that the `posse` program is made of.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Answers of delegation as JSON, in the words of the seed specification §3.
+//! Answers of delegation as JSON, in the words of requirements R078 to R111.
 
 use posse_core::grant::SandboxTier;
 use posse_core::outcome::OutcomeStatus;

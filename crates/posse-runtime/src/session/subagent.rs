@@ -1,5 +1,5 @@
 //! The `subagent` tool: reads the arguments of a call, performs them through `Delegation`, and prints the answer. The
-//! requests and answers of the five core actions are those of the seed specification §3.
+//! requests and answers of the five core actions are those of requirements R078 to R111.
 
 use std::sync::Weak;
 

@@ -1,4 +1,4 @@
-//! The `subagent` tool answers as the seed specification says: the words, the numbers and the codes.
+//! The `subagent` tool answers as `docs/requirements.md` says (R078 to R188): the words, the numbers and the codes.
 
 use std::sync::Arc;
 use std::time::Duration;
