@@ -60,22 +60,22 @@ pub struct Agent {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) subagents: Vec<SubAgent>,
     settings: ModelSettings,
-    limits: AskedLimits,
-    pub(crate) rules: RunRules,
+    limits: LimitOverrides,
+    pub(crate) run: RunSettings,
 }
 
-/// Limits that the program set; the others are those of the model and of `posse run`.
+/// Limits that the program set; otherwise the defaults.
 #[derive(Clone, Default)]
-struct AskedLimits {
+struct LimitOverrides {
     turns: Option<u32>,
     tool_calls: Option<u32>,
     wall_ms: Option<u64>,
     output_tokens: Option<u32>,
 }
 
-/// Budget, place and watchers of a run.
+/// Settings of a run that are not its agent's: budget, approver, observers, store, workspace, delegation.
 #[derive(Clone)]
-pub(crate) struct RunRules {
+pub(crate) struct RunSettings {
     pub caps: BudgetCaps,
     pub approver: Option<Arc<dyn Approver>>,
     pub observers: Vec<Arc<dyn Observer>>,
@@ -99,13 +99,13 @@ impl Agent {
         Ok(Self::with(source, ModelPick::Named(model)))
     }
 
-    /// Creates an agent on a model of the program.
+    /// Creates an agent on your own [`Model`].
     pub fn with_model(model: Arc<dyn Model>) -> Result<Self> {
         Ok(Self::with(Arc::new(environment_source(None)?), ModelPick::given(model)))
     }
 
     fn with(source: Arc<ModelSource>, model: ModelPick) -> Self {
-        let rules = RunRules {
+        let run = RunSettings {
             caps: BudgetCaps::default(),
             approver: None,
             observers: Vec::new(),
@@ -122,8 +122,8 @@ impl Agent {
             tools: Vec::new(),
             subagents: Vec::new(),
             settings: ModelSettings::default(),
-            limits: AskedLimits::default(),
-            rules,
+            limits: LimitOverrides::default(),
+            run,
         }
     }
 
@@ -139,7 +139,7 @@ impl Agent {
         self
     }
 
-    /// Adds a tool: one of a closure ([`tool`](crate::tool())), or any [`Tool`].
+    /// Adds a tool: made from a closure ([`tool`](crate::tool())), or any [`Tool`].
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
         self.tools.push(Arc::new(tool));
         self
@@ -157,7 +157,7 @@ impl Agent {
         self
     }
 
-    /// Sets the prices of a model of the program, so that a budget in money can be kept.
+    /// Sets the prices of a model given to [`with_model`](Self::with_model); ignored otherwise.
     pub fn tariff(mut self, tariff: ModelTariff) -> Self {
         if let ModelPick::Given(open) = &mut self.model {
             open.tariff = tariff;
@@ -171,53 +171,53 @@ impl Agent {
         self
     }
 
-    /// Sets the thinking of the model.
+    /// Sets the thinking (reasoning) of the model.
     pub fn thinking(mut self, thinking: Thinking) -> Self {
         thinking.apply(&mut self.settings);
         self
     }
 
-    /// Sets the most requests that are answered; 50 by default. The last one has no tools: the agent reports what it has, and
+    /// Sets the maximum number of model turns; 50 by default. The last one has no tools: the agent reports what it has, and
     /// the run counts as partial.
     pub fn max_turns(mut self, turns: u32) -> Self {
         self.limits.turns = Some(turns);
         self
     }
 
-    /// Sets the most tool calls of a run.
+    /// Sets the maximum number of tool calls of a run.
     pub fn max_tool_calls(mut self, calls: u32) -> Self {
         self.limits.tool_calls = Some(calls);
         self
     }
 
-    /// Sets the output tokens of each model call.
+    /// Sets the maximum output tokens of each model call.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.limits.output_tokens = Some(tokens);
         self
     }
 
-    /// Sets the wall time of a run; one hour by default.
+    /// Sets the maximum wall time of a run; one hour by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.wall_ms = Some(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
         self
     }
 
-    /// Sets the most that a run may cost, subagents included. Each call is paid from it before it is sent. A model without a
-    /// known price is refused.
+    /// Sets the maximum cost of a run, subagents included. The highest possible cost of a call is reserved before it is sent.
+    /// A model without a known price is refused.
     pub fn budget_usd(mut self, usd: f64) -> Self {
-        self.rules.caps.cost_micros = Some(if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 });
+        self.run.caps.cost_micros = Some(if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 });
         self
     }
 
-    /// Sets the most input tokens of a run, subagents included.
+    /// Sets the maximum input tokens of a run, subagents included.
     pub fn max_input_tokens(mut self, tokens: u64) -> Self {
-        self.rules.caps.input_tokens = Some(tokens);
+        self.run.caps.input_tokens = Some(tokens);
         self
     }
 
-    /// Asks this approver before each call that has an effect, also about calls of subagents.
+    /// Asks this approver before each call that has a side effect, also before calls of subagents.
     pub fn approval_handler(mut self, approver: impl Approver + 'static) -> Self {
-        self.rules.approver = Some(Arc::new(approver));
+        self.run.approver = Some(Arc::new(approver));
         self
     }
 
@@ -228,38 +228,39 @@ impl Agent {
 
     /// Adds an observer, which also sees texts as they are written.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.rules.observers.push(Arc::new(observer));
+        self.run.observers.push(Arc::new(observer));
         self
     }
 
-    /// Sets the levels of subagents below this agent; 1 by default, 8 at most.
+    /// Sets the maximum nesting depth of subagents; 1 by default, 8 at most.
     pub fn max_depth(mut self, depth: u32) -> Self {
-        self.rules.max_depth = depth.min(8);
+        self.run.max_depth = depth.min(8);
         self
     }
 
-    /// Sets how many subagents run at once; 5 by default. Others wait for a place.
+    /// Sets the maximum number of subagents that run at once; 5 by default. Others are queued.
     pub fn max_concurrent(mut self, tasks: usize) -> Self {
-        self.rules.max_concurrent = tasks.max(1);
+        self.run.max_concurrent = tasks.max(1);
         self
     }
 
-    /// Sets the directory that the run works in, for its journal and its leases. Tools know their own directory.
+    /// Sets the directory that is recorded as the run's workspace and used for write leases. Does not change where tools
+    /// work.
     pub fn workspace(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.rules.workspace = directory.into();
+        self.run.workspace = directory.into();
         self
     }
 
     /// Keeps runs in a SQLite store below this directory, so that they survive the process; see
     /// [`interrupted`](Self::interrupted). Without it they are kept in memory.
     pub fn store(mut self, directory: impl AsRef<Path>) -> Self {
-        self.rules.store = StoreChoice::sqlite(directory.as_ref());
+        self.run.store = StoreChoice::sqlite(directory.as_ref());
         self
     }
 
-    /// Keeps runs in a store of the program.
+    /// Keeps runs in your own [`Store`].
     pub fn with_store(mut self, store: Arc<dyn Store>) -> Self {
-        self.rules.store = StoreChoice::opened(store);
+        self.run.store = StoreChoice::opened(store);
         self
     }
 
@@ -272,8 +273,8 @@ impl Agent {
         Box::pin(async move { AgentAnswer::of(outcome.await?) })
     }
 
-    /// Runs the agent and returns its answer as a value. The schema of the type is sent to the model, and an answer that
-    /// does not satisfy it is corrected once, then an error.
+    /// Runs the agent and returns its answer as a value. The schema of the type is sent to the model. If an
+    /// answer does not satisfy it, the model is asked once to correct it; after that it is an error.
     ///
     /// ```no_run
     /// use posse::prelude::*;
@@ -306,15 +307,15 @@ impl Agent {
         })
     }
 
-    /// Runs the agent and shows what happens meanwhile. Dropping the stream cancels the run.
+    /// Runs the agent and streams its text and events. Dropping the stream cancels the run.
     pub fn stream(&self, task: impl Into<String>) -> RunStream {
         RunStream::start(self.clone(), task.into())
     }
 
-    /// Lists the runs in the [`store`](Self::store) that a process left behind when it died, oldest first.
+    /// Lists the unfinished runs in the [`store`](Self::store) whose process died, oldest first.
     pub async fn interrupted(&self) -> Result<Vec<TaskId>> {
         let running = TaskQuery::running(TaskFilter::All);
-        let rows = self.rules.store.open()?.find_tasks(running).await?;
+        let rows = self.run.store.open()?.find_tasks(running).await?;
         let mut left: Vec<TaskId> = rows
             .into_iter()
             .filter(|row| row.parent.is_none() && !posse_runtime::liveness::lives(row))
@@ -326,7 +327,7 @@ impl Agent {
 
     /// Continues an interrupted run with its subagents. Finished tool calls are not repeated.
     ///
-    /// The agent gets the tools that it has now; what the run was not allowed before stays forbidden.
+    /// The run has the tools that the agent has now, as far as the run's stored grant allows them.
     pub fn resume(&self, run: TaskId) -> BoxFuture<'static, Result<AgentAnswer>> {
         let agent = self.clone();
         Box::pin(async move {
@@ -346,22 +347,22 @@ impl Agent {
                 return Err(Error::new(ErrorCode::ModelNotConfigured, localized!("agent-without-model")));
             }
         };
-        let AskedLimits { turns, tool_calls, wall_ms, output_tokens } = self.limits;
-        let usual = limits_of(&model, None, output_tokens);
+        let LimitOverrides { turns, tool_calls, wall_ms, output_tokens } = self.limits;
+        let defaults = limits_of(&model, None, output_tokens);
         let limits = Limits {
-            turns_max: turns.unwrap_or(usual.turns_max),
-            tool_calls_max: tool_calls.unwrap_or(usual.tool_calls_max),
-            wall_ms_max: wall_ms.unwrap_or(usual.wall_ms_max),
-            ..usual
+            turns_max: turns.unwrap_or(defaults.turns_max),
+            tool_calls_max: tool_calls.unwrap_or(defaults.tool_calls_max),
+            wall_ms_max: wall_ms.unwrap_or(defaults.wall_ms_max),
+            ..defaults
         };
         let settings = ModelSettings { buffered: !self.is_watched(), ..self.settings.clone() };
         let name = AgentName::parse(&self.name)?;
         Ok(AgentSnapshot { settings, limits, ..AgentSnapshot::new(name, model, self.system.clone()) })
     }
 
-    /// Tells whether somebody sees texts while they are written. Otherwise replies are asked for in one piece.
+    /// Tells whether an observer sees texts while they are written. Otherwise replies are not streamed.
     pub(crate) fn is_watched(&self) -> bool {
-        !self.rules.observers.is_empty()
+        !self.run.observers.is_empty()
     }
 
     pub(crate) fn compose(

@@ -93,22 +93,21 @@ impl ComposedSession {
         let tools = toolbox(agent, &cell)?;
         let grant = grant(agent, &tools, hosted);
         let facades = facades(agent, hosted);
-        let rules =
-            BoardLimits { running_max: agent.rules.max_concurrent, on_limit: OnLimit::Queue, ..RULES };
-        let policy = SessionPolicy { caps: agent.rules.caps, rules, facades, ..SessionPolicy::new(grant) };
+        let rules = BoardLimits { running_max: agent.run.max_concurrent, on_limit: OnLimit::Queue, ..RULES };
+        let policy = SessionPolicy { caps: agent.run.caps, rules, facades, ..SessionPolicy::new(grant) };
         let mut models = ProgramModels::new(agent.source.clone());
         models.add(&agent.name, &agent.model);
         agent.subagents.iter().for_each(|subagent| models.add(&subagent.name, &subagent.model));
         let stores = SessionStores {
             owner: liveness::owner(),
             lives: liveness::lives,
-            store: agent.rules.store.open()?,
+            store: agent.run.store.open()?,
             models: Arc::new(models),
             agents: Arc::new(ProgramAgents::new(agent, agents)?),
         };
-        let workspace = agent.rules.workspace.canonicalize().unwrap_or(agent.rules.workspace.clone());
+        let workspace = agent.run.workspace.canonicalize().unwrap_or(agent.run.workspace.clone());
         let place = SessionPlace::new(workspace.display().to_string(), tools);
-        let observers = Observers::new(agent.rules.observers.clone());
+        let observers = Observers::new(agent.run.observers.clone());
         let watchers = SessionWatchers { observers, stop: stop.clone() };
         let id = match kind {
             SessionKind::Run | SessionKind::Hosted(None) => fresh_id(),
@@ -159,7 +158,7 @@ fn toolbox(agent: &Agent, cell: &Arc<SessionCell>) -> Result<Toolbox> {
                 .hint(LocalizedText::join(near.iter().chain([&there_are]), " ")));
         }
     }
-    Ok(match &agent.rules.approver {
+    Ok(match &agent.run.approver {
         Some(approver) => tools.approved_by(approver.clone()),
         None => tools,
     })
@@ -173,14 +172,14 @@ fn grant(agent: &Agent, tools: &Toolbox, hosted: bool) -> Grant {
     }
     if hosted {
         names.extend(["shared_context", "report_progress"].map(str::to_owned));
-        names.extend((agent.rules.max_depth > 1).then(|| canonical("subagent").into_owned()));
+        names.extend((agent.run.max_depth > 1).then(|| canonical("subagent").into_owned()));
     }
     let delegates = hosted || !agent.subagents.is_empty();
-    Grant::root(names, if delegates { agent.rules.max_depth } else { 0 })
+    Grant::root(names, if delegates { agent.run.max_depth } else { 0 })
 }
 
 fn facades(agent: &Agent, hosted: bool) -> SessionFacades {
-    let subagent = (hosted && agent.rules.max_depth > 1).then_some(Facade::Subagent);
+    let subagent = (hosted && agent.run.max_depth > 1).then_some(Facade::Subagent);
     hosted.then_some(Facade::SharedContext).into_iter().chain(subagent).collect()
 }
 

@@ -18,14 +18,14 @@ pub use posse_models::*;
 pub(crate) enum ModelPick {
     /// `provider:model`, an alias, or a bare name that one provider serves.
     Named(String),
-    /// A model of the program.
+    /// The program's own [`Model`].
     Given(OpenModel),
-    /// The model of whoever delegates.
+    /// The model of the parent.
     Inherited,
 }
 
 impl ModelPick {
-    /// Wraps a model of the program, without a price.
+    /// Wraps the program's own model, without a price.
     pub fn given(model: Arc<dyn Model>) -> Self {
         Self::Given(OpenModel { model, tariff: ModelTariff::default() })
     }
@@ -83,7 +83,7 @@ impl ModelResolver for ProgramModels {
         }
     }
 
-    /// A program that names a model means that model.
+    /// Fails: a program that names a model means that model.
     fn on_unknown_model(&self) -> OnUnknownModel {
         OnUnknownModel::Error
     }

@@ -113,7 +113,7 @@ impl Stream for RunStream {
             self.failure = outcome.as_ref().err().cloned();
             self.run = RunState::Ended(outcome);
         }
-        // The run may have said something since the channel was looked at.
+        // The run may have sent an event since the channel was polled.
         match self.events.try_recv() {
             Ok(event) => Poll::Ready(Some(Ok(event))),
             Err(_) => Poll::Ready(self.failure.take().map(Err)),
@@ -121,7 +121,7 @@ impl Stream for RunStream {
     }
 }
 
-/// Sends what happens to the stream. A stream that is gone has cancelled the run.
+/// Observer that sends events and deltas to the stream. Failed sends are ignored: a dropped stream has cancelled the run.
 struct StreamObserver {
     sender: mpsc::UnboundedSender<StreamEvent>,
 }

@@ -40,8 +40,8 @@ const PROMPT_TOKENS_MAX: u64 = 20_000;
 
 /// An agent that is a tool of another one. [`Agent::subagent`](crate::Agent::subagent) registers it.
 ///
-/// A call of the tool delegates a task: it waits for a place, has a share of the budget, is journaled as a task of its own,
-/// and goes on with its caller after a crash. Calls in one reply run side by side. The agent's conversation begins with
+/// A call of the tool delegates a task: it waits for a free slot, has a share of the budget, is journaled as a task of its own,
+/// and is resumed with its caller after a crash. Calls in one reply run side by side. The agent's conversation begins with
 /// the prompt alone. It has the tools of its caller, never more, and one level of delegation less. Only its last text
 /// returns.
 ///
@@ -94,8 +94,7 @@ impl Thinking {
 }
 
 impl SubAgent {
-    /// Creates a tool named `agent` that runs on a model of the program. One model serves any number of agents; nothing of it
-    /// is copied.
+    /// Creates a tool named `agent` that runs on your own [`Model`]. Any number of agents can share one model.
     ///
     /// Several specialized agents need a [`name`](Self::name) each: two tools of one name are an error.
     ///
@@ -142,7 +141,7 @@ impl SubAgent {
         }
     }
 
-    /// Sets the prices of a model of the program and its fallbacks, so that a budget in money can be kept.
+    /// Sets the prices of a model given to [`new`](Self::new); ignored otherwise.
     pub fn tariff(mut self, tariff: ModelTariff) -> Self {
         if let ModelPick::Given(open) = &mut self.model {
             open.tariff = tariff;
@@ -169,7 +168,7 @@ impl SubAgent {
         self
     }
 
-    /// Sets the turns of one invocation; 30 by default, and never more than the caller has.
+    /// Sets the maximum turns of one invocation; 30 by default, and never more than the caller has.
     ///
     /// About 5 for tight reasoning, about 20 for research that fans out, 50 and more for edits in many steps.
     pub fn max_turns(mut self, max_turns: u32) -> Self {
@@ -177,7 +176,7 @@ impl SubAgent {
         self
     }
 
-    /// Sets the output tokens of each model call; 4096 by default.
+    /// Sets the maximum output tokens of each model call; 4096 by default.
     ///
     /// About 1024 for short reasoning, about 4096 for summaries of research, 8192 and more for long plans of edits. Larger
     /// ones cost time and money even when they are not used up.
@@ -212,8 +211,8 @@ impl SubAgent {
         self
     }
 
-    /// Sets the approver for calls of this agent that have an effect, instead of its caller's. The caller and other agents
-    /// keep theirs.
+    /// Sets the approver for calls of this agent that have a side effect, instead of its caller's. The caller and other
+    /// agents keep theirs.
     ///
     /// With [`AutoApprove`](posse_runtime::ports::AutoApprove) nobody is asked: that **takes a safeguard away from this agent
     /// and everything below it**. Register it on purpose, never for convenience.
@@ -222,11 +221,11 @@ impl SubAgent {
         self
     }
 
-    /// Sees everything that happens in this agent's run, as it happens: the text as it is written, calls, usage, the end. A
-    /// hook that panics is logged, and the run goes on.
+    /// Shows this agent's run to a closure as it happens: the text as it is written, calls, usage, the end. A hook that
+    /// panics is logged, and the run continues.
     ///
-    /// Give one to every agent that changes something (`edit`, `write`, `bash`), so that whoever answers for it can see
-    /// each decision. Agents that only look are fine without.
+    /// Give a hook to every agent that changes something (`edit`, `write`, `bash`), so that its operator can see each
+    /// decision. Agents that only read need none.
     pub fn trace_hook<F>(mut self, hook: F) -> Self
     where
         F: Fn(&TraceEvent<'_>) + Send + Sync + 'static,
@@ -249,8 +248,7 @@ impl SubAgent {
         self
     }
 
-    /// Sets the thinking of its model, independent of the caller's. See [`Thinking`] for what each provider makes
-    /// of it.
+    /// Sets the thinking (reasoning) of its model, independent of the caller's. [`Thinking`] says what each provider supports.
     pub fn thinking(mut self, thinking: Thinking) -> Self {
         self.thinking = Some(thinking);
         self
@@ -261,7 +259,7 @@ impl SubAgent {
         self.question_handler.is_some()
     }
 
-    /// Returns the canonical names of the tools it is restricted to.
+    /// Returns the canonical names of the tools that the agent is restricted to.
     pub(crate) fn allowed(&self) -> Option<Vec<String>> {
         let names = self.tools_allow.as_ref()?;
         Some(names.iter().map(|name| canonical(name).into_owned()).collect())
@@ -285,7 +283,7 @@ impl SubAgent {
         Ok(definition)
     }
 
-    /// Returns the parts that a definition cannot hold. `watched` says that somebody sees the text of the whole session.
+    /// Returns the parts that a definition cannot hold. `watched` says that an observer sees the text of the whole session.
     pub(crate) fn equipment(&self, watched: bool) -> AgentEquipment {
         let buffered = self.trace_hook.is_none() && !watched;
         let mut settings =
@@ -311,7 +309,7 @@ impl SubAgent {
             name: self.name.clone(),
             description: self.description.clone(),
             input_schema: SCHEMA.to_owned(),
-            // The same call made again after a crash goes on with the task that it began.
+            // The same call repeated after a crash resumes the task that it started.
             effect: ToolEffect::Idempotent,
         };
         Arc::new(SubAgentTool { spec, session, answer: self.question_handler.clone() })
@@ -324,7 +322,7 @@ pub(crate) fn program_origin() -> DefinitionOrigin {
     DefinitionOrigin { path, format: Format::Native, scope, hash: String::new() }
 }
 
-/// The session of a tool that is made before it.
+/// Late-bound session of a tool, which is created before its session.
 pub(crate) type SessionCell = OnceLock<Weak<SessionCore>>;
 
 /// The tool that hands a task to a [`SubAgent`].
@@ -426,7 +424,7 @@ fn output_of(report: TaskReport) -> ToolOutput {
     ToolOutput { changed, ..ToolOutput::error(format!("Sub-agent error: {why}{so_far}")) }
 }
 
-/// The hook of an agent. It is an observer of that agent's runs alone.
+/// Observer that passes one agent's events to its hook.
 struct TracedAgent {
     hook: Arc<HookFunction>,
 }

@@ -21,7 +21,7 @@ use crate::answer::AgentAnswer;
 use crate::compose::SessionKind;
 use crate::subagent::program_origin;
 
-/// A place where a program spawns tasks for agents, side by side and within one budget.
+/// A session in which a program spawns tasks for agents, side by side and within one budget.
 ///
 /// Dropping it cancels tasks that are kept in memory. Tasks of a [`store`](SessionConfig::store) are left as they are: the
 /// next session of the same [`name`](SessionConfig::name) continues them.
@@ -46,7 +46,7 @@ pub struct Session {
     is_durable: bool,
 }
 
-/// The parts of a [`Session`] before it starts.
+/// Configuration of a [`Session`].
 pub struct SessionConfig {
     lead: Agent,
     name: Option<String>,
@@ -75,7 +75,7 @@ impl Session {
         self.host.session_id()
     }
 
-    /// Starts a task, or queues it if as many run as may. The task is in the store when this returns.
+    /// Starts a task, or queues it while all slots are taken. The task is in the store when this returns.
     pub async fn spawn(&self, agent: impl Into<String>, task: impl Into<String>) -> Result<TaskHandle> {
         let request = TaskRequest { agent: agent.into(), task: task.into(), ..TaskRequest::default() };
         self.spawn_request(request).await
@@ -100,7 +100,7 @@ impl Session {
         self.host.tasks().await
     }
 
-    /// Cancels every task and waits a moment for their ends.
+    /// Cancels every task and waits up to three seconds for their ends.
     pub async fn cancel_all(&self) {
         self.host.cancel_all().await;
     }
@@ -115,7 +115,7 @@ impl Drop for Session {
         let host = self.host.clone();
         match (self.is_durable, tokio::runtime::Handle::try_current()) {
             (false, _) => self.stop.now.cancel(),
-            // Without a runtime nothing runs any more; the tasks count as interrupted when the process ends.
+            // Without a runtime no task runs any more; they count as interrupted when the process ends.
             (true, Err(_)) => {}
             (true, Ok(runtime)) => drop(runtime.spawn(async move { host.let_go().await })),
         }
@@ -160,25 +160,25 @@ impl SessionConfig {
         self
     }
 
-    /// Sets how many tasks run at once; 5 by default. Others wait for a place.
+    /// Sets the maximum number of tasks that run at once; 5 by default. Others are queued.
     pub fn max_concurrent(mut self, tasks: usize) -> Self {
         self.lead = self.lead.max_concurrent(tasks);
         self
     }
 
-    /// Sets the most that all tasks together may cost.
+    /// Sets the maximum cost of all tasks together.
     pub fn budget_usd(mut self, usd: f64) -> Self {
         self.lead = self.lead.budget_usd(usd);
         self
     }
 
-    /// Opens the store and starts the session. Interrupted tasks of a named session go on.
+    /// Opens the store and starts the session. Interrupted tasks of a named session are resumed.
     pub async fn start(self) -> Result<Session> {
         let agents = self.agents.into_iter().map(AgentDraft::definition).collect::<Result<Vec<_>>>()?;
         let id = self.name.map(|name| AgentName::parse(&name).map(|name| name.to_string())).transpose()?;
         let composed = self.lead.compose(SessionKind::Hosted(id), &agents)?;
         let host = composed.core.host(self.lead.snapshot()?, None).await?;
-        let is_durable = self.lead.rules.store.is_durable();
+        let is_durable = self.lead.run.store.is_durable();
         Ok(Session { host: Arc::new(host), stop: composed.stop, is_durable })
     }
 }
@@ -192,7 +192,7 @@ impl AgentDraft {
     }
 }
 
-/// A task that was spawned. Awaiting it gives its answer; dropping it leaves the task at work.
+/// A task that was spawned. Awaiting it gives its answer; dropping it leaves the task running.
 #[derive(Clone)]
 pub struct TaskHandle {
     host: Arc<HostSession>,
@@ -237,7 +237,7 @@ impl TaskHandle {
         self.host.delegation().await?.cancel(&self.id).await
     }
 
-    /// Returns events of the task from position `since` of its journal on; `next` of the page is where to go on.
+    /// Returns events of the task from journal position `since` on; `next` of the page is the following `since`.
     pub async fn events(&self, since: u64) -> Result<EventPage> {
         self.host.delegation().await?.events(&self.id, since).await
     }
