@@ -45,7 +45,7 @@ pub fn suffix(text: &str, bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }
 
-/// Keeps the beginning and the end of a text that is longer than `max` bytes. The result, notice included, is at
+/// Truncates a text that is longer than `max` bytes in the middle. The result, notice included, is at
 /// most `max` bytes (for `max` of at least 100).
 pub fn head_and_tail(text: &str, max: usize) -> String {
     if text.len() <= max {

@@ -1,4 +1,4 @@
-//! One ledger for a tree of tasks, shared by everything that runs in it.
+//! One budget ledger for a tree of tasks, shared by all of its runs.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,14 +14,14 @@ use tokio::time::Instant;
 
 use crate::ports::CallAllowance;
 
-/// A task's account in the shared ledger. It gives back what it reserved when it is dropped.
+/// A task's account in the shared ledger. Dropping it releases its reservations.
 pub struct TaskAccount {
     ledger: Arc<Mutex<BudgetLedger>>,
     id: AccountId,
 }
 
 impl TaskAccount {
-    /// The account of a whole tree.
+    /// Creates the account of a whole tree.
     pub fn root(caps: BudgetCaps) -> Self {
         let (ledger, id) = BudgetLedger::new(caps);
         Self { ledger: Arc::new(Mutex::new(ledger)), id }
@@ -47,7 +47,7 @@ impl TaskAccount {
         self.lock().authorise(self.id, amount, keep)
     }
 
-    /// Clamps a call's output to what is left, and holds what it takes.
+    /// Clamps a call's output to the remaining budget and reserves its cost.
     fn hold(
         &self,
         tariff: &ModelTariff,
@@ -59,7 +59,7 @@ impl TaskAccount {
         Ok((ledger.authorise(self.id, wanted, keep)?, call))
     }
 
-    /// Replaces a hold, if there is one, by what was spent.
+    /// Settles a hold, if there is one, with the actual spending.
     fn pay(&self, hold: Option<LedgerHold>, spent: Amount) {
         match hold {
             Some(hold) => self.lock().settle(hold, spent),
@@ -72,7 +72,7 @@ impl TaskAccount {
     }
 
     fn lock(&self) -> MutexGuard<'_, BudgetLedger> {
-        // The ledger's own operations do not panic half-way, so a poisoned lock still guards a whole ledger.
+        // Ledger operations do not panic half-way, so a poisoned lock still guards a consistent ledger.
         self.ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -88,7 +88,7 @@ impl Drop for TaskAccount {
 #[derive(Debug, Clone, Default)]
 pub struct ModelTariff {
     models: Vec<ModelPrice>,
-    /// The model that takes over when none of the others exists. Nothing is held at its price before that.
+    /// The model that takes over when none of the others exists. Nothing is reserved at its price before that.
     default: Option<ModelPrice>,
 }
 
@@ -105,7 +105,7 @@ impl ModelTariff {
         self
     }
 
-    /// The tariff of a run after these models answered: the default model's alone once it took over.
+    /// Returns the tariff of a run after these models answered: the default model's alone once it took over.
     pub(crate) fn after(&self, answered_by: &ByModel) -> Cow<'_, Self> {
         match &self.default {
             Some(default) if takes_over(&default.0, answered_by) => Cow::Owned(Self::new([default.clone()])),
@@ -113,7 +113,7 @@ impl ModelTariff {
         }
     }
 
-    /// A model whose price is not known, so that no limit on the cost can be kept; `asked` if nothing is known at all.
+    /// Finds a model without a known price, which makes a cost limit impossible; `asked` if the tariff is empty.
     pub fn unpriced<'a>(&'a self, asked: &'a str) -> Option<&'a str> {
         if self.models.is_empty() {
             return Some(asked);
@@ -143,17 +143,17 @@ impl ModelTariff {
         in_tokens(usage, self.price(model).map_or(0, |price| price.micros(usage)))
     }
 
-    /// Attempts without an answer. Which of the models made them is not known, so the dearest counts.
+    /// Converts attempts without an answer. Which model made them is unknown, so the highest price counts.
     pub(crate) fn of_lost(&self, usage: &Usage) -> Amount {
         in_tokens(usage, self.dearest().map_or(0, |price| price.micros(usage)))
     }
 
-    /// Adds its price to the usage of a reply.
+    /// Adds the cost to the usage of a reply.
     pub(crate) fn priced(&self, model: &str, usage: Usage) -> Usage {
         usage.costing(self.price(model).map(|price| price.micros(&usage)))
     }
 
-    /// Adds its price to the usage of attempts without an answer; what was not used has none.
+    /// Adds the cost to the usage of attempts without an answer, unless there was none.
     pub(crate) fn priced_lost(&self, usage: Usage) -> Usage {
         match usage.is_nothing() {
             true => usage,
@@ -161,12 +161,12 @@ impl ModelTariff {
         }
     }
 
-    /// The most a call with this usage can cost, for asking beforehand.
+    /// Returns the maximum cost of a call with this usage, for its reservation.
     pub(crate) fn at_most(&self, usage: &Usage) -> Amount {
         in_tokens(usage, self.dearest().map_or(0, |price| price.micros_at_most(usage)))
     }
 
-    /// A model that is not listed answered under another name; it costs at most as much as the dearest.
+    /// Returns the price of a model; the highest one for an unlisted name, which is an alias of a listed model.
     fn price(&self, model: &str) -> Option<Price> {
         match self.models.iter().chain(&self.default).find(|(name, _)| name == model) {
             Some((_, price)) => *price,
@@ -174,7 +174,7 @@ impl ModelTariff {
         }
     }
 
-    /// For each kind of token the highest price there is.
+    /// Combines the highest price of each kind of token.
     fn dearest(&self) -> Option<Price> {
         let prices = self.models.iter().filter_map(|(_, price)| *price);
         prices.reduce(|a, b| Price {
@@ -195,7 +195,7 @@ fn in_tokens(usage: &Usage, cost_micros: u64) -> Amount {
     Amount { input_tokens: usage.input, output_tokens: usage.output, cost_micros }
 }
 
-/// A hold for a call that is about to be made. Dropping it gives it back.
+/// A budget reservation for a call that is about to be made. Dropping it releases the reservation.
 pub(crate) struct BudgetHold {
     account: Arc<TaskAccount>,
     hold: Option<LedgerHold>,
@@ -203,7 +203,7 @@ pub(crate) struct BudgetHold {
 }
 
 impl BudgetHold {
-    /// Holds the estimated cost of a call; fails if the budget does not cover it.
+    /// Reserves the maximum cost of a call; fails if the budget does not cover it.
     pub fn open(
         account: &Arc<TaskAccount>,
         tariff: &ModelTariff,
@@ -222,7 +222,7 @@ impl Drop for BudgetHold {
     }
 }
 
-/// Pays for one model call: a hold for the attempt that is under way, and what the attempts before it have cost.
+/// Payment for one model call: a hold for the current attempt, and the usage of failed ones.
 pub(crate) struct CallPayment<'a> {
     account: &'a TaskAccount,
     tariff: &'a ModelTariff,
@@ -233,7 +233,7 @@ pub(crate) struct CallPayment<'a> {
     state: Mutex<AttemptPayments>,
 }
 
-/// Time in which the call only waited for its turn.
+/// Time that the call waited for the rate limit.
 #[derive(Default)]
 struct QueuedTime {
     before: Duration,
@@ -241,19 +241,19 @@ struct QueuedTime {
 }
 
 struct AttemptPayments {
-    /// `None` after another attempt was refused.
+    /// `None` after a further attempt was refused.
     hold: Option<LedgerHold>,
     call: FittedCall,
     /// Usage charged for failed attempts.
     charged: Usage,
-    /// The default model's, once that is asked.
+    /// The default model's tariff, once that model is asked.
     tariff: Option<ModelTariff>,
     /// The last attempt has failed and the next one has not begun.
     between_attempts: bool,
 }
 
 impl<'a> CallPayment<'a> {
-    /// Authorises the first attempt, unless it is `held` for it.
+    /// Reserves the cost of the first attempt, unless `held` already does.
     pub fn open(
         account: &'a TaskAccount,
         tariff: &'a ModelTariff,
@@ -273,7 +273,7 @@ impl<'a> CallPayment<'a> {
         Ok(Self { account, tariff, need: *need, began, time_left, queue, state })
     }
 
-    /// Output tokens that the call may take.
+    /// Returns the output tokens that the call may take.
     pub fn output_tokens(&self) -> u32 {
         self.payments().output_tokens()
     }
@@ -284,7 +284,7 @@ impl<'a> CallPayment<'a> {
         queue.before + queue.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Tells whether the call waits in the queue now.
+    /// Tells whether the call is in the rate governor's queue now.
     pub fn is_queued(&self) -> bool {
         self.queue().since.is_some()
     }
@@ -296,7 +296,7 @@ impl<'a> CallPayment<'a> {
 
     /// Resolves when the run has no time left.
     pub async fn out_of_time(&self) {
-        // While it is queued no time passes for the run, so there is no hurry to look again.
+        // While the call is queued no time passes for the run, so a slow poll is enough.
         const QUEUED_LOOK: Duration = Duration::from_millis(50);
         loop {
             match self.time_left() {
@@ -307,7 +307,7 @@ impl<'a> CallPayment<'a> {
         }
     }
 
-    /// Replaces the hold by what was used: by the reply, if there is one, and by attempts without an answer.
+    /// Settles the hold with the actual usage: of the reply, if there is one, and of attempts without an answer.
     pub fn settle(&self, reply: Option<(&str, &Usage)>, lost: &Usage) {
         let mut payments = self.payments();
         let lost = payments.tariff(self.tariff).of_lost(&lost.without(&payments.charged));
@@ -328,7 +328,7 @@ impl<'a> CallPayment<'a> {
         ))
     }
 
-    /// Adds its price to the usage of attempts without an answer.
+    /// Adds the cost to the usage of attempts without an answer.
     pub fn priced_lost(&self, usage: Usage) -> Usage {
         self.payments().tariff(self.tariff).priced_lost(usage)
     }
@@ -356,7 +356,7 @@ impl AttemptPayments {
         self.tariff.as_ref().unwrap_or(usual)
     }
 
-    /// Replaces the hold by what failed attempts have used since the last time.
+    /// Settles the hold with the usage of failed attempts since the last time.
     fn pay_lost(&mut self, account: &TaskAccount, usual: &ModelTariff, lost: &Usage) {
         let fresh = lost.without(&self.charged);
         let amount = self.tariff(usual).of_lost(&fresh);
@@ -415,7 +415,7 @@ impl CallAllowance for CallPayment<'_> {
     }
 }
 
-/// The error for a model whose price is not known, in a run with a cost limit.
+/// Creates the error for a model without a known price in a run with a cost limit.
 pub fn unknown_price(model: &str) -> Error {
     Error::new(ErrorCode::InvalidRequest, localized!("model-price-unknown", model))
         .hint(localized!("model-price-unknown-hint", model))

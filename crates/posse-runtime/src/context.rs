@@ -1,4 +1,4 @@
-//! Shared context behind every door: a request goes to the store, and what it changed is logged.
+//! Shared context for all callers: performs a request against the store and logs the change.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub struct ContextCaller<'a> {
     pub session: &'a str,
-    /// Said by the system, never by the request.
+    /// Set by the system, never by the request.
     pub participant: &'a str,
     /// The same for every attempt at this call, in any process.
     pub idempotency_key: Option<&'a str>,
@@ -45,7 +45,7 @@ pub async fn perform(
         ContextRequest::ReadBatch(keys) => return read_batch(store, caller, &keys, now_ms).await,
         ContextRequest::ReadHistory { key, versions } => {
             let past = store.context_history(session, &key, versions).await?;
-            // For whom it was last also counts for what it was before.
+            // The audience of the newest version also applies to older ones.
             let newest = past.first().ok_or_else(|| missing(&key))?;
             return if caller.may_read(&newest.head) {
                 Ok(ContextAnswer::History { key, past })
@@ -64,7 +64,7 @@ pub async fn perform(
     change(store, caller, asked).await.map(ContextAnswer::Changed)
 }
 
-/// Makes a change and logs it: who, what and how large, never what it says.
+/// Makes a change and logs who changed which key and its size, never the value.
 pub async fn change(
     store: &dyn ContextStore,
     caller: ContextCaller<'_>,
@@ -99,7 +99,7 @@ pub async fn change(
     Ok(changed)
 }
 
-/// The key or the label that a change is about.
+/// Returns the key or the label that a change is about.
 fn name_of(change: &ContextChange) -> String {
     match change {
         ContextChange::Write(write) => write.key.to_string(),
@@ -137,8 +137,7 @@ async fn read_batch(
     Ok(ContextAnswer::Batch { entries, missing, denied })
 }
 
-/// Looks again and again, so that it hears of what is written in any process. Whoever may not read a key does not hear of
-/// it either.
+/// Polls the store, so that it sees writes of any process. Fails for a key that the caller may not read.
 async fn wait_for(
     store: &dyn ContextStore,
     caller: ContextCaller<'_>,
@@ -165,7 +164,7 @@ async fn wait_for(
     }
 }
 
-/// Milliseconds since 1970: what is written down is read in other processes and on other days.
+/// Returns milliseconds since 1970, which other processes and machines can compare.
 pub fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

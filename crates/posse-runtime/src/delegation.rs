@@ -50,7 +50,7 @@ const CANCEL_WAIT: Duration = Duration::from_secs(5);
 /// Characters of one page of a result.
 const PAGE_MAX: usize = 20_000;
 const PAGE_USUAL: usize = 4_000;
-/// Number of uncollected results from which on a spawn warns.
+/// Number of uncollected results from which a spawn warns.
 const UNCOLLECTED_NOTED: usize = 10;
 /// Records that one `events` answer covers: some 40 kB of events at most.
 const EVENTS_MAX: usize = 200;
@@ -93,7 +93,7 @@ impl Delegation {
         &self.family
     }
 
-    /// Performs a request of whatever action.
+    /// Performs a request of any action.
     pub async fn perform(
         &self,
         request: DelegationRequest,
@@ -188,7 +188,7 @@ impl Delegation {
         Ok(TaskReport { warnings, ..TaskReport::from_task(&task, progress) })
     }
 
-    /// Gives a result to one call. The same call made again gets the same answer: the first one may have been lost.
+    /// Delivers a result to one call. A repeated call gets the same answer: the first one may have been lost.
     pub async fn collect(&self, request: &PollRequest, call: DelegationCall<'_>) -> Result<TaskReport> {
         let (id, family) = (request.task_id.as_str(), &self.family);
         let (wait, warnings) = bounded("wait_ms", request.wait, call);
@@ -208,7 +208,7 @@ impl Delegation {
         if progress.done.is_some() && family.parent.outside {
             let now = self.session.stores.store.deliver(&task.id, by.clone()).await?;
             if now == by {
-                // Another call that lost may have taken it off the board already.
+                // Another call that lost its answer may have taken the task off the board already.
                 let _ = family.collect(id);
                 task.set_collected_by(call.key);
                 return Ok(report(&task));
@@ -227,7 +227,7 @@ impl Delegation {
         Ok(report(&task))
     }
 
-    /// Waits until any or all of the tasks have ended, or one of them asks something.
+    /// Waits until any or all of the tasks have ended, or one of them asks a question.
     pub async fn wait(&self, request: WaitRequest, call: DelegationCall<'_>) -> Result<WaitReport> {
         let tasks: Vec<Arc<LiveTask>> = match &request.task_ids {
             Some(ids) => {
@@ -358,7 +358,7 @@ impl Delegation {
         Ok(text.unwrap_or_default())
     }
 
-    /// Returns events of a task from position `since` of its journal on, whoever drives it.
+    /// Returns events of a task from journal position `since` on, whichever process drives it.
     pub async fn events(&self, task_id: &str, since: u64) -> Result<EventPage> {
         let task = self.family.task(task_id)?;
         let (events, next) = read_events(&*self.session.stores.store, &task.id, since, EVENTS_MAX).await?;
@@ -374,8 +374,8 @@ impl Delegation {
         self.family.tasks().into_iter().map(listed).collect()
     }
 
-    /// Brings what is known of a host's task up to date with the store, where other processes may have delegated, read or
-    /// collected it. An orchestrator's own tasks are known to it alone.
+    /// Refreshes a host's task from the store, where other processes may have delegated, read or collected it. An
+    /// orchestrator's tasks are known to it alone.
     async fn catch_up(&self, id: &str) -> Result<ResultDelivery> {
         let (session, family) = (&self.session, &self.family);
         let own = family.own_id(id);
@@ -396,7 +396,7 @@ impl Delegation {
         Ok(delivery)
     }
 
-    /// Notes that the text of a task was read.
+    /// Records that the text of a task was read.
     async fn mark_read(&self, task: &LiveTask) -> Result<()> {
         if self.family.is_unread(task) && self.family.parent.outside {
             self.session.stores.store.deliver(&task.id, ResultDelivery::Read).await?;
@@ -405,7 +405,7 @@ impl Delegation {
         Ok(())
     }
 
-    /// Notes that a wait has named the end of a task.
+    /// Records that a wait has reported the end of a task.
     async fn mark_reported(&self, task: &LiveTask) -> Result<()> {
         if !task.set_reported() && self.family.parent.outside {
             self.session.stores.store.deliver(&task.id, ResultDelivery::Reported).await?;
@@ -414,7 +414,7 @@ impl Delegation {
     }
 }
 
-/// Tells whether a wait is over: enough tasks have ended, or one asks something.
+/// Tells whether a wait is over: enough tasks have ended, or one asks a question.
 fn is_enough(tasks: &[Arc<LiveTask>], mode: WaitMode) -> bool {
     let asks = tasks.iter().any(|task| task.progress().question.is_some());
     let ended = tasks.iter().filter(|task| task.is_done()).count();
@@ -425,7 +425,7 @@ fn is_enough(tasks: &[Arc<LiveTask>], mode: WaitMode) -> bool {
         }
 }
 
-/// Returns the wait that one call gets, and a warning if it asked for more than any call gets.
+/// Returns the wait that one call gets, and a warning if it asked for more than the maximum.
 fn bounded(name: &str, asked: Duration, call: DelegationCall<'_>) -> (Duration, Vec<String>) {
     let warning = (asked > WAIT_MAX).then(|| {
         let (asked, given) = (asked.as_millis().to_string(), WAIT_MAX.as_millis().to_string());

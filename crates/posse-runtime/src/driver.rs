@@ -1,5 +1,5 @@
-//! The one loop, for the orchestrator and for every subagent. It performs what `Run` decides and writes down what
-//! happened; it decides nothing itself.
+//! The agent loop, shared by the orchestrator and every subagent. It performs the steps that `Run` decides and journals
+//! their results; it decides nothing itself.
 
 mod approval;
 mod calls;
@@ -52,7 +52,7 @@ pub struct DriverPorts {
     pub verifier: Option<Arc<dyn Verifier>>,
     /// Decides which lease holders count as dead.
     pub holders: HolderLiveness,
-    /// Keeps what a task changed that works apart from others.
+    /// Saves the changes of tasks that run in their own worktree.
     pub worktrees: Option<Arc<dyn WorktreeSource>>,
 }
 
@@ -81,11 +81,11 @@ impl CallingRun {
 /// siblings alone.
 #[derive(Clone, Default)]
 pub struct StopTokens {
-    /// Finish the step that is under way, then stop with the text there is.
+    /// Finish the current step, then stop with the text so far.
     pub soon: CancellationToken,
-    /// Drop what is under way.
+    /// Abort the current step.
     pub now: CancellationToken,
-    /// Both of the run above.
+    /// The parent's `soon` and `now` tokens.
     above: Option<[CancellationToken; 2]>,
 }
 
@@ -104,13 +104,13 @@ impl StopTokens {
         self.soon.is_cancelled() || self.now.is_cancelled()
     }
 
-    /// Returns whether the run above was stopped too.
+    /// Returns whether the parent was stopped too.
     fn is_from_above(&self) -> bool {
         self.above.iter().flatten().any(CancellationToken::is_cancelled)
     }
 }
 
-/// Starts a task and works on it to its end.
+/// Creates a task and drives it to its end.
 pub async fn start(
     ports: &DriverPorts,
     id: TaskId,
@@ -127,12 +127,12 @@ pub async fn start(
     run_created(ports, id, start, beginning, next).await
 }
 
-/// Returns the first record of a task that does not begin at once.
+/// Returns the first records of a task that does not start at once.
 pub(crate) fn queued(start: &TaskStart) -> Vec<Record> {
     vec![Record::Started(Arc::new(TaskStart { queued: true, ..start.clone() }))]
 }
 
-/// Tells observers of a task that was just created the events of its first records.
+/// Notifies observers of the events in a new task's first records.
 pub(crate) fn tell_created(ports: &DriverPorts, id: &TaskId, start: &TaskStart, events: &[EventEntry]) {
     for entry in events {
         if let Event::Started { .. } = entry.event {
@@ -147,14 +147,14 @@ pub struct PreparedRun {
     system: String,
     offered: Vec<ToolSpec>,
     run: Box<Run>,
-    /// Hold for the first request, if that was recorded with the task.
+    /// Budget reserved for the first request, if that was announced with the task.
     held: Option<BudgetHold>,
-    /// Observers were told that the task begins.
+    /// Observers were notified of `Event::Started`.
     is_told: bool,
 }
 
 impl PreparedRun {
-    /// Prepares a run without an announced first request.
+    /// Prepares a run whose first request is not announced: its `Asked` record is not in the journal.
     pub fn for_task(ports: &DriverPorts, start: &TaskStart) -> Self {
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
@@ -163,13 +163,13 @@ impl PreparedRun {
         Self { system, offered, run, held: None, is_told: false }
     }
 
-    /// Returns the records of a task that starts at once: the task and its first request in one write. The request
-    /// is announced only if the budget covers it.
+    /// Returns the records of a task that starts at once, and reserves the cost of its first request. The request is among
+    /// the records (announced) only if the budget covers it.
     pub fn written(&mut self, ports: &DriverPorts, start: &Arc<TaskStart>) -> Vec<Record> {
         self.is_told = true;
         let mut records = vec![Record::Started(start.clone())];
         records.extend(self.run.take_events().into_iter().map(|event| Record::Observed { event }));
-        // Nothing is asked before it has its places, and that may take a while.
+        // A task with a write lease waits for it first, so its first request is not recorded yet.
         if start.write_lease.is_empty()
             && let RunStep::CallModel(ask) = self.run.next_step(0)
         {
@@ -181,8 +181,7 @@ impl PreparedRun {
     }
 }
 
-/// Writes a task down, with its write lease unless it waits for that. Whoever is told about it afterwards will find it
-/// there.
+/// Stores the task row, its first records and, unless it waits for one, its lease, in one transaction.
 pub async fn create(
     store: &dyn Store,
     holders: &HolderLiveness,
@@ -201,7 +200,7 @@ pub async fn create(
     store.create(NewTask { id, parent, agent, owner, records, lease }).await
 }
 
-/// Works on a task that was just created by this process and has `next` records.
+/// Drives a task that this process has just created with `next` records.
 pub async fn run_created(
     ports: &DriverPorts,
     id: TaskId,
@@ -224,7 +223,7 @@ pub async fn run_created(
     drive(ports, driver, run).await
 }
 
-/// The most tokens that go with every request beside the conversation.
+/// Upper bound of the fixed tokens per request: system prompt and tool specs.
 fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
     let tools = offered.iter().map(|spec| {
         let texts = [&spec.name, &spec.description, &spec.input_schema];
@@ -237,7 +236,7 @@ pub use crate::journal::{TaskJournal, read_events};
 pub(crate) use resume::resume_claimed;
 pub use resume::{ResumeMode, end_cancelled, resume};
 
-/// The run is boxed: what is kept over an await is moved from future to future until then.
+/// The agent loop. The run is boxed: values held across an await are copied each time the future moves.
 async fn drive(ports: &DriverPorts, mut driver: RunDriver<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
     loop {
         driver.emit(&mut run);
@@ -247,7 +246,7 @@ async fn drive(ports: &DriverPorts, mut driver: RunDriver<'_>, mut run: Box<Run>
         }
         match run.next_step(driver.elapsed_ms()) {
             RunStep::CallModel(ask) => driver.ask(&mut run, ask).await?,
-            // Boxed, because it is large and a task waits for its model most of the time.
+            // Boxed: this future is large, and a task waits for its model most of the time.
             RunStep::CallTools(calls) => Box::pin(driver.call_tools(&mut run, calls)).await?,
             RunStep::Check(value) => driver.check(&mut run, &value),
             RunStep::Verify(command) => Box::pin(driver.verify(&mut run, command)).await?,
@@ -260,13 +259,13 @@ async fn drive(ports: &DriverPorts, mut driver: RunDriver<'_>, mut run: Box<Run>
 struct RunDriver<'a> {
     context: DriverContext<'a>,
     memo: ModelMemo,
-    /// For the request that was announced with the task.
+    /// Budget reserved for the request that was announced with the task.
     held: Option<BudgetHold>,
-    /// Calls that delegate and were stopped with the run. They are made again with it.
+    /// Delegating calls that were stopped with the run. They are repeated on resume.
     stopped: Vec<CallKey>,
 }
 
-/// The part of it that stays the same, and that calls running side by side may look at together.
+/// Shared part of the driver, which concurrent calls borrow together.
 struct DriverContext<'a> {
     ports: &'a DriverPorts,
     id: TaskId,
@@ -279,10 +278,10 @@ struct DriverContext<'a> {
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
-    /// Time in which model calls only waited for their turn. It does not count.
+    /// Time that model calls waited for the rate limit. Not counted against the time limit.
     queued: Duration,
     images: Arc<ImageLedger>,
-    /// The task could use `bash` and cannot any more, so nothing is run for it either.
+    /// `bash` was withdrawn from the task, so its verification commands are not run either.
     commands_withdrawn: bool,
 }
 
@@ -319,7 +318,7 @@ impl<'a> RunDriver<'a> {
         self.context.elapsed_ms()
     }
 
-    /// One model call: authorised, announced in the journal, made, paid, written down, fed.
+    /// Makes one model call: reserve budget, journal the request, call, settle, journal the reply, pass it to `Run`.
     async fn ask(&mut self, run: &mut Run, ask: ModelAsk) -> Result<()> {
         let DriverPorts { budget, model, .. } = self.context.ports;
         let tariff = &*model.tariff.after(run.answered_by());
@@ -400,7 +399,7 @@ impl<'a> RunDriver<'a> {
             journal: &self.context.journal,
         };
         let call = PanicGuard(self.context.ports.model.model.call(request, &deltas));
-        // Read before the call is dropped: a call without an attempt under way costs nothing more.
+        // Read before `select!` drops the call: without an attempt in progress it costs nothing more.
         let cancelled = async {
             self.context.ports.stop.now.cancelled().await;
             payment.is_idle()
@@ -447,7 +446,7 @@ impl<'a> RunDriver<'a> {
         }
     }
 
-    /// The outcome is durable before anyone is told.
+    /// Ends the run. The outcome is durable before observers are notified.
     async fn finish(self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
         self.context.keep_changes(&mut outcome).await;
         let loose_ends = self.context.ports.inbox.loose_ends();
@@ -463,7 +462,7 @@ impl<'a> RunDriver<'a> {
         Ok(outcome)
     }
 
-    /// Journals and tells the facts that the run has decided on.
+    /// Journals the run's events and notifies observers.
     fn emit(&self, run: &mut Run) {
         for event in run.take_events() {
             self.context.journal.observe(event);
@@ -492,14 +491,14 @@ impl DriverContext<'_> {
         }
     }
 
-    /// A worktree in which nothing was changed is not needed any more.
+    /// Removes a worktree without changes.
     async fn leave_place(&self, outcome: &Outcome) {
         let Some(worktrees) = self.ports.worktrees.as_ref().filter(|_| self.start.apart_from.is_some())
         else {
             return;
         };
         if outcome.status() == OutcomeStatus::Completed && outcome.changed_files.is_empty() {
-            // What is left behind takes room, and nothing else.
+            // Failure is harmless: only disk space is lost.
             let _ = worktrees.discard(&self.id).await;
         }
     }

@@ -15,19 +15,19 @@ pub(crate) struct ImageLedger(Mutex<LedgerState>);
 #[derive(Default)]
 struct LedgerState {
     bytes: u64,
-    /// Changes of the calls under way; a call that is made again after a crash finds its own.
+    /// Changes of unfinished calls; a call that is repeated after a crash finds its own.
     announced: Vec<(CallKey, FileChange)>,
 }
 
 impl ImageLedger {
-    /// As it was when the task was last driven.
+    /// Restores the ledger of a replayed run.
     pub fn from_run(replayed: &ReplayedRun) -> Self {
         let ReplayedRun { image_bytes, unfinished, .. } = replayed;
         Self(Mutex::new(LedgerState { bytes: *image_bytes, announced: unfinished.clone() }))
     }
 
-    /// The image as it may be written down, without content that is secret or beyond the task's bound. `None`: the call announced
-    /// this change before.
+    /// Returns the image to journal, without content that is secret or beyond the task's bound; `None` if the call
+    /// announced this change before.
     pub fn admit(&self, mut image: FileImage, redactor: &SecretRedactor) -> Option<FileImage> {
         if let ImageContent::Text(text) = &image.before
             && let Cow::Owned(_) = redactor.redact(text)
@@ -43,7 +43,7 @@ impl ImageLedger {
             true => image.before = ImageContent::Withheld(WithheldReason::TaskLimit),
             false => kept.bytes = bytes,
         }
-        // One call of a task writes at a time, so what other calls announced is done.
+        // One call of a task writes at a time, so changes of other calls are done.
         kept.announced.retain(|(key, _)| *key == image.key);
         kept.announced.push((image.key, image.change.clone()));
         Some(image)

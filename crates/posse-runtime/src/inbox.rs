@@ -1,5 +1,5 @@
-//! The inbox of a run: steering messages, and news of the tasks that it delegated. They are read before its next model
-//! call. Messages are rows of the store; the inbox holds those that this process has found there.
+//! The inbox of a run: steering messages, and news of its children, read before its next model call. Messages are rows of
+//! the store; the inbox holds those that this process has found there.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,17 +11,17 @@ pub struct TaskInbox(Arc<Mutex<InboxState>>);
 #[derive(Default)]
 struct InboxState {
     unread: VecDeque<InboxMessage>,
-    /// Keys of the messages that are here, or that the run has read.
+    /// Keys of messages in the inbox, or already read by the run.
     known: HashSet<String>,
     children: Option<Weak<dyn ChildNews>>,
 }
 
 /// News about delegated tasks for a run.
 pub(crate) trait ChildNews: Send + Sync {
-    /// Takes the ends of which the run was not told yet. Each is told once.
+    /// Takes the ends that the run was not notified of yet. Each is taken once.
     fn take_ends(&self) -> Vec<InboxMessage>;
 
-    /// Warnings about children that run, or whose result nobody took, when the run itself ends.
+    /// Returns warnings about children that run, or whose result was not collected, when the run itself ends.
     fn loose_ends(&self) -> Vec<String>;
 }
 
@@ -34,7 +34,7 @@ pub struct InboxMessage {
 }
 
 impl TaskInbox {
-    /// Adds a message of the store; one that is known already changes nothing.
+    /// Adds a message of the store; a known one changes nothing.
     pub(crate) fn push(&self, message: InboxMessage) {
         let mut inbox = self.lock();
         if inbox.known.insert(message.key.clone()) {
@@ -42,7 +42,7 @@ impl TaskInbox {
         }
     }
 
-    /// Hears of the end of delegated tasks from now on.
+    /// Subscribes to the ends of delegated tasks.
     pub(crate) fn watch_children(&self, children: Weak<dyn ChildNews>) {
         self.lock().children = Some(children);
     }
@@ -62,7 +62,7 @@ impl TaskInbox {
         self.lock().unread.drain(..).chain(ends).collect()
     }
 
-    /// Notes that the journal has a message: it is not delivered again.
+    /// Marks a message as journaled: it is not delivered again.
     pub(crate) fn recall(&self, key: String) {
         let mut inbox = self.lock();
         inbox.unread.retain(|message| message.key != key);

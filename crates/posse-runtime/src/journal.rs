@@ -3,8 +3,8 @@
 //! Records are queued in order at once; `commit` waits until all of them are durable. The rule that keeps a crash
 //! harmless: nothing leaves this process (a model call, an effect, an answer) before `commit`.
 //!
-//! Observers are told the event of each record, in the order of the records: at once, or after the commit where the record
-//! announces something.
+//! Observers are notified of each record's event, in the order of the records: at once, or after the commit where the
+//! record announces something.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -27,14 +27,14 @@ struct JournalShared {
     task: TaskId,
     epoch: u64,
     queue: Mutex<JournalQueue>,
-    /// Held during a commit, so that a second one waits for what the first has taken.
+    /// Held during a commit, so that a second one waits for the records of the first.
     committing: tokio::sync::Mutex<()>,
 }
 
 struct JournalQueue {
     /// Position of the next record.
     next: u64,
-    /// The request that comes next is in the store.
+    /// The next request is announced: its `Asked` record is in the store.
     announced: bool,
     /// The task ends: only its outcome is written any more.
     ending: bool,
@@ -50,12 +50,12 @@ impl TaskJournal {
         Self(Arc::new(JournalShared { store, observers, task, epoch, queue, committing: Default::default() }))
     }
 
-    /// Returns the epoch that its records are appended at.
+    /// Returns the epoch of its appends.
     pub(crate) fn epoch(&self) -> u64 {
         self.0.epoch
     }
 
-    /// Says that the request that comes next is in the store already.
+    /// Marks the next request as announced.
     pub(crate) fn set_announced(&self) {
         self.queue().announced = true;
     }
@@ -64,34 +64,34 @@ impl TaskJournal {
         self.queue().announced
     }
 
-    /// Queues a record and tells its event. `send` or `commit` writes it.
+    /// Queues a record and notifies observers of its event. `send` or `commit` writes it.
     pub(crate) fn note(&self, record: Record) {
-        // Told with the lock held, so that observers hear of facts in their order.
+        // Notified with the lock held, so that observers see events in order.
         let mut queue = self.queue();
         let entry = self.push(&mut queue, record);
         self.tell(entry);
     }
 
-    /// Queues a record whose event is told by the caller, after the commit.
+    /// Queues a record; the caller notifies observers of its event after the commit.
     pub(crate) fn hold(&self, record: Record) -> Option<EventEntry> {
         self.push(&mut self.queue(), record)
     }
 
-    /// Queues the announcement of a request like `hold`, unless that was the last thing said.
+    /// Queues the announcement of a request like `hold`, unless it is announced already.
     pub(crate) fn announce(&self, asked: Record) -> Option<EventEntry> {
         let mut queue = self.queue();
         if std::mem::take(&mut queue.announced) { None } else { self.push(&mut queue, asked) }
     }
 
-    /// Tells observers of an event that `hold` or `announce` returned.
+    /// Notifies observers of an event that `hold` or `announce` returned.
     pub(crate) fn tell(&self, entry: Option<EventEntry>) {
         if let Some(entry) = entry {
             self.0.observers.event(&entry);
         }
     }
 
-    /// Journals and tells a fact that no other record states. It is written with the next commit; once the task ends, facts
-    /// come too late.
+    /// Journals a fact that no other record states, and notifies observers. It is written with the next commit; facts
+    /// after the task's end are dropped.
     pub fn observe(&self, event: Event) {
         let mut queue = self.queue();
         if !queue.ending {
@@ -100,13 +100,13 @@ impl TaskJournal {
         }
     }
 
-    /// Journals and tells a fact before a wait, so that other processes see it meanwhile.
+    /// Journals a fact before a wait, so that other processes see it meanwhile.
     pub(crate) fn observe_now(&self, event: Event) {
         self.observe(event);
         self.send();
     }
 
-    /// Starts writing without waiting: what happens meanwhile may be repeated after a crash.
+    /// Starts writing without waiting for durability: steps until the next commit may be repeated after a crash.
     pub(crate) fn send(&self) {
         let mut queue = self.queue();
         if let Some(written) = self.append(&mut queue) {
@@ -118,7 +118,7 @@ impl TaskJournal {
     pub(crate) async fn commit(&self) -> Result<()> {
         let _alone = self.0.committing.lock().await;
         let sent = std::mem::take(&mut self.queue().sent);
-        // What follows is not written if what comes before it could not be.
+        // Later records are not written if earlier ones could not be.
         for written in sent {
             written.await?;
         }
@@ -174,7 +174,7 @@ pub async fn read_events(
     Ok((stored.iter().filter_map(entry).collect(), next))
 }
 
-/// Returns the events of a task's first records, to be told once the task is in the store.
+/// Returns the events of a task's first records, for observers once the task is in the store.
 pub(crate) fn first_events(task: &TaskId, records: &[Record]) -> Vec<EventEntry> {
     let now = now_ms();
     (0..).zip(records).filter_map(|(seq, record)| EventEntry::from_record(task, seq, now, record)).collect()

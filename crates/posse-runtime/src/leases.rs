@@ -1,4 +1,4 @@
-//! How a task gets its write lease, and how a write is kept from being made without it.
+//! Acquires write leases of tasks, and guards writes against lost ones.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) const LEASE_POLL: Duration = Duration::from_millis(250);
 pub struct HolderLiveness {
     /// Tells whether the process that drives a running task is alive.
     pub lives: fn(&TaskRow) -> bool,
-    /// One that was not heard of for longer than this is gone, whatever its process does.
+    /// A holder without a heartbeat for longer than this is dead, whatever its process does.
     pub silence_ms_max: u64,
 }
 
@@ -60,7 +60,7 @@ impl HolderLiveness {
         Ok(LeaseRequest { places, dead, silence_ms_max: self.silence_ms_max, now_ms: now_ms() })
     }
 
-    /// A command of another task that began before this one got its places, with this token, and may still write there.
+    /// Finds a command of another task that started before this task's lease (`token`) and may still write to its paths.
     async fn still_writing(
         &self,
         store: &dyn Store,
@@ -70,7 +70,7 @@ impl HolderLiveness {
     ) -> Result<Option<WritingCommand>> {
         let running = store.commands().await?;
         for command in still_writing(places, task, token, &running) {
-            // Whoever supervises the command of a holder that is gone has ended it by then.
+            // The supervisor has ended the command of a dead holder by then.
             let is_gone = command.by.is_expired(now_ms(), self.silence_ms_max);
             if !is_gone && (self.lives)(&store.task(&command.by.task).await?) {
                 return Ok(Some(command.clone()));
@@ -80,8 +80,8 @@ impl HolderLiveness {
     }
 }
 
-/// The places that a task is to hold itself: what was asked for, or what its agent says. They are within those of every task
-/// above it; a task that says nothing writes wherever those above it may, and holds nothing.
+/// Returns the write paths that a task leases: the requested ones, or its agent's. They are within the paths of every
+/// ancestor; a task without paths of its own writes where its ancestors may, and leases nothing.
 pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) -> Result<Vec<String>> {
     let (of_agent, asked) = (agent.write_paths.as_deref(), asked.write_paths.as_deref());
     let Some(own) = asked.or(of_agent).filter(|own| !own.is_empty() && grant.can_write()) else {
@@ -97,7 +97,7 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
     Ok(own.to_vec())
 }
 
-/// Refuses a write on behalf of a task to places that another living task holds a lease on.
+/// Refuses a write on behalf of a task to paths that another living task has leased.
 pub async fn refuse_leased(store: &dyn Store, task: &TaskId, wanted: WritePaths) -> Result<()> {
     let mut living = Vec::new();
     for lease in store.leases().await? {
@@ -118,7 +118,7 @@ pub(crate) fn places_of(start: &TaskStart) -> Result<Option<WritePaths>> {
     }
 }
 
-/// Gets a task's lease before anything of it is done, waiting until it is free or the task is to stop. Returns its token.
+/// Acquires a task's lease before its first step, waiting until it is free or the task is stopped. Returns its token.
 pub(crate) async fn wait(
     ports: &DriverPorts,
     task: &TaskId,
@@ -154,7 +154,7 @@ pub(crate) async fn wait(
     }
 }
 
-/// `false` if the task is to stop instead.
+/// Returns `false` if the task is stopped.
 async fn pause_before_retry(ports: &DriverPorts) -> bool {
     tokio::select! {
         () = tokio::time::sleep(LEASE_POLL) => true,
@@ -163,8 +163,8 @@ async fn pause_before_retry(ports: &DriverPorts) -> bool {
     }
 }
 
-/// A task whose file is about to be put in place: refused if another process drives the task, if its lease is not the
-/// one that the call began with, or if the file is leased to somebody else.
+/// Checks a file write of a task right before the rename: refused if another process drives the task, if its lease is not
+/// the one that the call began with, or if the file is leased to another task.
 pub struct LeaseGuard {
     store: Arc<dyn Store>,
     task: TaskId,
@@ -175,15 +175,15 @@ pub struct LeaseGuard {
     silence_ms_max: u64,
     images: Arc<ImageLedger>,
     tools: Toolbox,
-    /// Why the store could not be told about a process. The run ends with it, as with every step that cannot be written down.
+    /// Store error that ends the run, as with every step that cannot be persisted.
     failure: Mutex<Option<Error>>,
 }
 
-/// Standing of a task's right to write, for the supervisor of its process.
+/// State of a task's right to write, for the supervisor of its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseHolding {
     Held,
-    /// Its owner was not heard of lately, or nobody can be asked.
+    /// The owner's last heartbeat is too old, or the store cannot be read.
     Doubtful,
     Lost,
 }
@@ -207,10 +207,10 @@ impl WritingProcess {
 
 impl Drop for WritingProcess {
     fn drop(&mut self) {
-        // Without a runtime the task is over as well, and the note with it.
+        // Without a runtime the task has ended, and the note with it.
         if let (Some(token), Ok(runtime)) = (self.command, tokio::runtime::Handle::try_current()) {
             let fence = self.fence.clone();
-            // Whoever waits for it looks again; if it cannot be said, the note ends with the task.
+            // Waiting tasks poll; if the store fails here, the note ends with the task.
             runtime.spawn(async move { fence.store.end_command(&fence.task, token).await });
         }
     }
@@ -250,8 +250,8 @@ async fn token(
 }
 
 impl LeaseGuard {
-    /// For a call that is about to be made. A lease that was lost is asked for again: what was changed meanwhile is noticed
-    /// by whoever writes. The inner error is for the model; the outer one ends the run.
+    /// Guards a call that is about to be made. A lost lease is acquired again: the file tools notice changes made
+    /// meanwhile. The inner error is for the model; the outer one ends the run.
     pub(crate) async fn acquire(
         ports: &DriverPorts,
         task: &TaskId,
@@ -262,7 +262,7 @@ impl LeaseGuard {
         let epoch = journal.epoch();
         let token = match places_of(start)? {
             None => None,
-            // Boxed, because most tasks hold no places and every call with an effect passes here.
+            // Boxed: most tasks have no lease, and every call with an effect passes here.
             Some(places) => match Box::pin(token(ports, task, epoch, places)).await? {
                 Ok(token) => Some(token),
                 Err(why) => return Ok(Err(why)),
@@ -282,8 +282,8 @@ impl LeaseGuard {
         }))
     }
 
-    /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
-    /// waits for its end. The refusal is for the model.
+    /// Guards a process that is about to start. It is noted before leases are read, so a task that gets a lease later
+    /// knows of it and waits for its end. The refusal is for the model.
     pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<WritingProcess, String> {
         let failed = |e: Error| {
             self.fail(e, |why| {
@@ -302,7 +302,7 @@ impl LeaseGuard {
         Ok(running)
     }
 
-    /// Writes down what a file was, before it is replaced. The refusal is for the model, and nothing may be replaced then.
+    /// Journals a file's content before it is replaced. After a refusal, which is for the model, nothing may be replaced.
     pub async fn save(&self, image: FileImage) -> Result<(), String> {
         let Some(image) = self.images.admit(image, self.tools.redactor()) else { return Ok(()) };
         self.journal.note(Record::Saved { image });
@@ -314,7 +314,7 @@ impl LeaseGuard {
         })
     }
 
-    /// The change that this call announced for a file, in this process or in one before it.
+    /// Returns the change that this call announced for a file, in this process or an earlier one.
     pub fn saved(&self, key: CallKey, path: &str) -> Option<FileChange> {
         self.images.announced(key, path)
     }
@@ -329,7 +329,7 @@ impl LeaseGuard {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The epoch of the driver that makes the call.
+    /// Returns the epoch of the driver that makes the call.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -339,7 +339,7 @@ impl LeaseGuard {
         Duration::from_millis(self.silence_ms_max)
     }
 
-    /// A sign of life counts if it is recent: whoever hears of it has to end a process before the silence is too long.
+    /// Reads the state of the lease. A heartbeat must be recent: ending the process takes time, too.
     pub async fn holding(&self) -> LeaseHolding {
         let Ok(now) = self.store.writing(&self.task).await else { return LeaseHolding::Doubtful };
         let own = |token: u64| now.leases.iter().any(|lease| lease.task == self.task && lease.token == token);
@@ -350,7 +350,7 @@ impl LeaseGuard {
         }
     }
 
-    /// `path` is relative to the workspace, with links resolved. The refusal is for the model.
+    /// Permits a write to `path`: relative to the workspace, with links resolved. The refusal is for the model.
     pub async fn permit(&self, path: &str) -> Result<(), String> {
         // A check that cannot be made counts as refused.
         let now = self.store.writing(&self.task).await;

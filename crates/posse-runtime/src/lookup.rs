@@ -67,7 +67,7 @@ pub async fn newest_session(
 ) -> Result<Option<String>> {
     // Cached by workspace: finding its project needs the file system.
     let mut known: HashMap<String, bool> = HashMap::new();
-    // Nearly always among the first, and counting the contents of all sessions is slow.
+    // The session is nearly always among the first, and counting the contents of all sessions is slow.
     for limit in [64, 4_096, u32::MAX] {
         let rows = store.sessions(limit, now_ms()).await?;
         let is_all = (rows.len() as u64) < u64::from(limit);

@@ -1,7 +1,7 @@
 //! A store in memory with the semantics of the durable one. It ends with its process.
 //!
-//! With the feature `store-log` it keeps every write, can fail on demand, and can show what was written up to any point, as
-//! if the process had died there.
+//! With the feature `store-log` it keeps every write, can fail on demand, and can return its state after any write, as if
+//! the process had died there.
 
 mod approvals;
 mod context;
@@ -39,7 +39,7 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct MemoryState {
-    /// The state is what this log says, so a shorter log is an earlier state.
+    /// The log determines the state: a shorter log is an earlier state.
     #[cfg(feature = "store-log")]
     log: Vec<LoggedWrite>,
     tasks: Vec<MemoryTask>,
@@ -48,9 +48,9 @@ struct MemoryState {
     approvals: Vec<ParkedCall>,
     messages: MessageTable,
     beats: HashMap<String, u64>,
-    /// By the number of the task; with its token and since when.
+    /// By task number: token, acquisition time, paths.
     leases: BTreeMap<usize, (u64, u64, WritePaths)>,
-    /// By token: task, epoch, since when, places, and the newest lease at that time.
+    /// By token: task, epoch, start time, paths, and the newest lease token at that time.
     commands: BTreeMap<u64, (usize, u64, u64, WritePaths, u64)>,
     tokens: u64,
     #[cfg(feature = "store-log")]
@@ -67,7 +67,7 @@ struct MemoryTask {
     records: Vec<(u64, Record)>,
 }
 
-/// A write that was accepted, with its time. It is made again on an earlier state.
+/// An accepted write, with its time. Replaying it on an earlier state repeats it.
 #[cfg(feature = "store-log")]
 type LoggedWrite = (u64, Arc<dyn Fn(&mut MemoryState, u64) -> Result<()> + Send + Sync>);
 
@@ -125,7 +125,7 @@ impl MemoryStore {
         })
     }
 
-    /// Answers claims and reads of this task so much later than they take effect.
+    /// Delays answers to claims and reads of this task by so much after they take effect.
     pub fn answer_late(&self, task: TaskId, delay: std::time::Duration) {
         self.lock().late.insert(task, delay);
     }

@@ -1,4 +1,4 @@
-//! Hands events and deltas to whoever watches. A crashing watcher does not crash the run.
+//! Passes events and deltas to observers. A panicking observer does not crash the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Observers {
 }
 
 impl Observers {
-    /// Sends what a call of the `subagent` tool came to to every observer.
+    /// Sends the result of a `subagent` call to every observer.
     pub fn delegation(&self, caller: &TaskId, fact: &DelegationFact) {
         for observer in &self.0 {
             contained(caller, || observer.delegation(caller, fact));
@@ -73,7 +73,7 @@ fn contained(task: &TaskId, watch: impl FnOnce()) {
     }
 }
 
-/// A run's own view of the observers, given to the model.
+/// A run's view of the observers, given to the model.
 pub(crate) struct TaskDeltas<'a> {
     pub observers: &'a Observers,
     pub task: &'a TaskId,

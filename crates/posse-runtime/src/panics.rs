@@ -1,4 +1,4 @@
-//! A panic in a tool, a model or a hook is a bug of that part; it must not end anything else.
+//! A panic in a tool, a model or a hook ends that call only.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

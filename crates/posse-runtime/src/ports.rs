@@ -1,4 +1,4 @@
-//! Ports: everything that the runtime needs from outside. Each has one conformance suite that every implementation passes.
+//! Ports: the runtime's interfaces to the outside. Each has one conformance suite that every implementation passes.
 
 mod agent;
 mod messages;

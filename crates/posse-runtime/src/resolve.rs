@@ -1,4 +1,4 @@
-//! From a definition to an agent that can run here: its models are found, its tools exist.
+//! Resolves a definition into an agent that can run here: its models are found, its tools exist.
 
 use posse_core::agent::Agent;
 use posse_core::definition::{Definition, DefinitionScope, ModelChoices as Found, OnUnknownModel};
@@ -11,7 +11,7 @@ use posse_messages::localized;
 
 use crate::ports::ModelResolver;
 
-/// The agent as `base`, whoever delegates, can have it, and what had to be done differently from what was asked.
+/// Resolves a definition for the parent `base`. Returns the agent, and notes on deviations from the definition.
 pub fn resolve(
     definition: &Definition,
     base: &Agent,
@@ -26,7 +26,7 @@ pub fn resolve(
     Ok((agent, notes))
 }
 
-/// Warnings about limits of a definition that are higher than what its parent can give.
+/// Warns of limits of a definition that exceed its parent's.
 fn lowered_limits(definition: &Definition, given: &Limits) -> Vec<String> {
     let asked = &definition.limits;
     let seconds = given.wall_ms_max / 1_000;
@@ -45,10 +45,10 @@ fn lowered_limits(definition: &Definition, given: &Limits) -> Vec<String> {
     lowered.into_iter().flatten().map(told).collect()
 }
 
-/// A list of tools of which none exists is a mistake, not a wish for none.
+/// Checks the tool list: one of which no tool exists is a mistake, not a wish for none.
 fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<String>> {
     let patterns = definition.rights.tools.as_deref().unwrap_or_default();
-    // Built-in agents use what the session offers; whether it offers shared context is the operator's choice.
+    // Built-in agents use the tools that the session offers; whether it offers shared context is the operator's choice.
     let is_choice = |pattern: &ToolPattern| {
         definition.origin.scope == DefinitionScope::BuiltIn && SESSION_TOOLS.contains(&pattern.name())
     };
@@ -70,8 +70,8 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
     }
 }
 
-/// The candidates that can be used, in their order. A file whose models are all unknown, here or to their providers, works
-/// with its parent's unless the configuration says otherwise, and that is said; one made at run time is wrong.
+/// Returns the usable model candidates in order. If all are unknown, a file falls back to its parent's model with a note,
+/// unless the configuration says otherwise; a definition made at run time fails.
 fn find_models(
     definition: &Definition,
     base: &Agent,

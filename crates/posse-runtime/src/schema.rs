@@ -6,7 +6,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use serde_json::Value;
 
-/// Errors told at once: a model that corrects five sees the others the next time.
+/// Errors reported at once: a model that corrects five sees the others the next time.
 const ERRORS_SHOWN: usize = 5;
 const ERROR_BYTES_MAX: usize = 300;
 
@@ -41,7 +41,7 @@ impl OutputSchema {
     }
 }
 
-/// A task whose answer can never satisfy its schema is not begun.
+/// Refuses a task whose output schema cannot be used.
 pub(crate) fn check_settings(settings: &ModelSettings) -> Result<()> {
     let Some(schema) = &settings.output_schema else { return Ok(()) };
     let Err(why) = OutputSchema::parse(schema) else { return Ok(()) };

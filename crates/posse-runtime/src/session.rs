@@ -1,5 +1,5 @@
-//! One room: its agents, its tasks, its shared context, its budget. The orchestrator's own run and every subagent are
-//! driven by the same driver; who may start when is decided by the board of whoever delegates.
+//! A session: its agents, its tasks, its shared context, its budget. The orchestrator's own run and every subagent are
+//! driven by the same driver; each parent's `TaskBoard` decides which of its tasks may start when.
 
 pub(crate) mod adopt;
 pub(crate) mod agents;
@@ -68,18 +68,18 @@ pub const TASK_TOKENS_MAX: u64 = 1_000;
 /// Default limits of each parent: five running tasks (requirement R117) and 200 open ones, which only a spawn loop reaches.
 pub const RULES: BoardLimits = BoardLimits { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
 
-/// Running tasks of a whole session in which agents delegate too: recursion must not multiply what one parent may have.
+/// Maximum running tasks of a whole session, so that nested delegation cannot multiply the per-parent limit.
 const TREE_RUNNING_MAX: usize = 64;
 
 /// Time for children to record their cancellation.
 const CHILD_GRACE: Duration = Duration::from_secs(3);
 
-/// Turns of a delegated task when its definition does not say.
+/// Maximum turns of a delegated task whose definition sets none.
 pub(crate) const TURNS_USUAL: u32 = 25;
 
 /// Prompt suffix of every subagent that has shared context (requirement R166).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
-/// The same for those that have none: no prompt names a tool that its reader lacks.
+/// Prompt suffix of subagents without shared context: no prompt names a tool that its reader lacks.
 const SUBAGENT_SUFFIX_ALONE: &str = include_str!("../prompts/subagent_suffix_alone.md");
 
 /// One orchestrator with its tasks, agents, shared context and budget.
@@ -88,7 +88,7 @@ pub struct Session {
     id: String,
     pub(crate) stores: SessionStores,
     pub(crate) policy: SessionPolicy,
-    /// Its tools are those of the session's own task; its children can also ask it questions.
+    /// `place.tools` are the tools of the session's own task; `children_tools` adds questions to the parent.
     place: SessionPlace,
     watchers: SessionWatchers,
     holders: HolderLiveness,
@@ -98,7 +98,7 @@ pub struct Session {
     /// Agents made while the session runs.
     defined: Mutex<BTreeMap<AgentName, DefinedAgent>>,
     numbers: TaskNumbers,
-    /// The session has let go of its tasks and adopts nothing any more.
+    /// The session is shutting down: it has released its tasks and adopts none.
     leaving: AtomicBool,
     families: Mutex<HashMap<TaskId, Arc<ChildTasks>>>,
 }
@@ -119,8 +119,8 @@ impl Session {
         &self.id
     }
 
-    /// Runs the session's own task, the orchestrator's. `verify` are the commands that check its result, `notes` are
-    /// told with the answer.
+    /// Runs the session's own task, the orchestrator's. `verify` are the commands that check its result, `notes`
+    /// are reported as warnings with the answer.
     pub async fn run(
         &self,
         agent: Agent,
@@ -131,7 +131,7 @@ impl Session {
         self.run_to_deliver(agent, task, verify, notes, None).await
     }
 
-    /// Runs a task whose outcome is presented as `delivery` says, also by whoever resumes it.
+    /// Like `run`; `delivery` is stored so that a resuming process presents the outcome the same way.
     pub async fn run_to_deliver(
         &self,
         agent: Agent,
@@ -160,7 +160,7 @@ impl Session {
         notes: Vec<String>,
     ) -> Result<TaskId> {
         let start = Arc::new(self.root_start(agent, task, verify, notes)?);
-        // A model that cannot be opened is an error of the request, not of a worker that nobody watches.
+        // A model that cannot be opened fails the request, not an unattended worker.
         self.root_ports(&start)?;
         let (id, nobody) = (TaskId::root(&self.id), String::new());
         let records = driver::queued(&start);
@@ -217,8 +217,8 @@ impl Session {
             && grant.offers("shared_context", ToolEffect::Idempotent)
     }
 
-    /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
-    /// the session has them. Whoever calls this has seen to it that nobody else drives the task.
+    /// Resumes a stored task and its children. Its grant is intersected with the session's. The caller ensures that no
+    /// other process drives it.
     pub async fn resume(&self, id: TaskId, onward: ResumeMode) -> Result<Arc<Outcome>> {
         let records = self.stores.store.records(&id).await?;
         let mut start = start_of(&records)?;
@@ -244,18 +244,17 @@ impl Session {
         self.stores.models.open(agent).map(drop)
     }
 
-    /// Detached tasks that were still at work when their orchestrator had ended. They are in the store, and go on when
-    /// somebody takes them up.
+    /// Detached tasks that have not ended yet. They stay in the store and can be resumed.
     pub fn left_running(&self) -> Vec<TaskId> {
         let mut left: Vec<TaskId> = self.detached().iter().map(|task| task.id.clone()).collect();
         left.sort_unstable();
         left
     }
 
-    /// Waits for the detached tasks that are still at work.
+    /// Waits for the detached tasks that have not ended yet.
     pub async fn finish_detached(&self) {
         let all_done = async {
-            // An end may start others that waited for it.
+            // A task that ends may start its dependents.
             while let Some(task) = self.detached().first() {
                 task.done().await;
             }
@@ -267,8 +266,8 @@ impl Session {
         self.running().into_iter().filter(|task| task.start.link.detached).collect()
     }
 
-    /// Lets go of what this process drives of `top` and of everything below it, so that another one can take it up at
-    /// once. From here on nothing that is still under way here is written down. Returns what was let go.
+    /// Releases ownership of `top` and its descendants so that another process can claim them. Later writes from here
+    /// fail. Returns the released tasks.
     pub async fn let_go(&self, top: &TaskId) -> Result<Vec<TaskId>> {
         self.leaving.store(true, Ordering::Relaxed);
         let running = TaskQuery::running(TaskFilter::Session(self.id.clone()));
@@ -279,7 +278,7 @@ impl Session {
             }
             match self.stores.store.claim_from(&row.id, row.epoch, "").await {
                 Ok(_) => left.push(row.id),
-                // It ended or was taken in this moment.
+                // It ended or was claimed meanwhile.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
                 Err(e) => return Err(e),
             }
@@ -297,7 +296,7 @@ impl Session {
         self.budget.spent()
     }
 
-    /// The keys of its shared context and who wrote them last.
+    /// Returns the keys of the session's shared context, each with its last writer.
     pub async fn context_keys(&self) -> Result<Vec<posse_core::context::ValueHead>> {
         self.stores.store.context_keys(&self.id, now_ms()).await
     }
@@ -312,16 +311,16 @@ impl Session {
         Ok(Delegation::new(self.clone(), self.family(parent)?))
     }
 
-    /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
+    /// Delegates a task of `parent` and waits for its end. A caller that stops waiting leaves the task running.
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Outcome>> {
         let family = self.family(parent)?;
-        // Boxed, because what starting it takes is not needed while it is waited for.
+        // Boxed: the state of starting it is not needed while waiting for its end.
         let task = Box::pin(self.spawn(&family, request)).await?;
         let done = task.done().await.done.unwrap_or_else(|| Err("it has no outcome".to_owned()));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
 
-    /// Starts a task, or queues it. It is in the store when this returns, and goes on by itself.
+    /// Starts a task, or queues it. It is in the store when this returns, and runs in the background.
     pub(crate) async fn spawn(
         &self,
         family: &Arc<ChildTasks>,
@@ -334,7 +333,7 @@ impl Session {
             *other = family.own_id(other);
         }
         let mut start = self.prepare(&family.parent, request)?;
-        // Whoever is outside may be gone before it has an answer.
+        // An MCP host may disconnect before the answer is there.
         start.link.detached |= family.parent.outside;
         let (task, EnteredTask { ports, admission, beginning }) =
             self.register(family, Arc::new(start)).await?;
@@ -344,7 +343,7 @@ impl Session {
         Ok(task)
     }
 
-    /// Does what the board decided about a task that is in the store.
+    /// Performs the board's decision on a stored task.
     async fn follow_admission(
         &self,
         family: &Arc<ChildTasks>,
@@ -354,7 +353,7 @@ impl Session {
         mode: DriveMode,
     ) {
         let dependency = match &mode {
-            DriveMode::Created(_) => "one that ended before",
+            DriveMode::Created(_) => "a dependency",
             DriveMode::Again => "a task it depends on",
         };
         match admission {
@@ -365,8 +364,8 @@ impl Session {
         }
     }
 
-    /// Gives a task its number, its place on the board and its row in the store, or nothing of it: a number that came to
-    /// nothing is given to the next task.
+    /// Gives a task its number, its entry on the board and its row in the store, all or nothing; on failure the number is
+    /// reused.
     async fn register(
         &self,
         family: &Arc<ChildTasks>,
@@ -380,7 +379,8 @@ impl Session {
                 Err(e) => e,
             };
             match self.stores.store.task(&id).await {
-                // Another process of this session was faster with the number; each time somebody had a task, so this ends.
+                // Another process of this session took the number. Each retry means that another process created a task,
+                // so the loop terminates.
                 Ok(row) if row.owner != self.stores.owner => self.reserve_numbers([&row].into_iter()),
                 Ok(_) => return Err(e),
                 Err(_) => {
@@ -415,14 +415,14 @@ impl Session {
         }
     }
 
-    /// Numbers that are in the store are not given again.
+    /// Skips the numbers of stored tasks.
     fn reserve_numbers<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
         let numbers = rows.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.numbers.skip_to(numbers.max().unwrap_or(0));
     }
 
-    /// Refuses a task if the whole tree has as many as it may have, whoever delegated them. It is never queued: its
-    /// parent holds a place while it waits.
+    /// Refuses a task if the whole tree runs `TREE_RUNNING_MAX` tasks. It is not queued, because a waiting parent occupies
+    /// a slot, so queuing could deadlock.
     fn check_tree(&self, family: &ChildTasks) -> Result<()> {
         let taken: usize = self.families().values().map(|family| family.places_taken()).sum();
         if taken <= TREE_RUNNING_MAX || family.parent.grant.depth_max() <= 1 {
@@ -433,7 +433,7 @@ impl Session {
             .hint("do the task yourself, or wait until some of them have ended".to_owned()))
     }
 
-    /// Gives a task its place on the board and writes it down, or neither.
+    /// Admits a task to the board and stores it, or neither.
     async fn admit_and_store(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
         let ports = self.child_ports(&family.parent, task)?;
         let admission = family.admit(task, now_ms())?;
@@ -467,7 +467,7 @@ impl Session {
         }
     }
 
-    /// The worktree of a task that works apart from others: made now, or the one it has.
+    /// Opens the worktree of an isolated task, and creates it if there is none.
     async fn place_of(&self, id: &TaskId, start: &TaskStart) -> Result<Option<TaskWorktree>> {
         let Some(origin) = &start.apart_from else { return Ok(None) };
         match &self.place.worktrees {
@@ -480,7 +480,7 @@ impl Session {
     /// Resolves a request for this parent into a task start, without side effects.
     fn prepare(&self, parent: &ParentTask, request: TaskRequest) -> Result<TaskStart> {
         let mut definition = self.find_agent(&request.agent)?;
-        // The time in acai's files is a default: a call may say otherwise.
+        // The timeout in an acai file (docs/agents.md) is a default that a call overrides.
         if definition.origin.format == Format::Acai && request.bounds.wall_ms.is_some() {
             Arc::make_mut(&mut definition).limits.wall_s = None;
         }
@@ -502,7 +502,7 @@ impl Session {
         let write_lease = own_places(&parent.grant, &agent.rights, &request.rights, &grant)?;
         let apart = [definition.mode.isolation, request.isolation].contains(&Isolation::Worktree);
         let mut terms = request.terms;
-        // What waits for others gets its places after them: they may be working there.
+        // A dependent task acquires its lease only after its dependencies end, since they may hold the same paths.
         terms.lease = !write_lease.is_empty()
             && (request.on_conflict == OnConflict::Wait || !terms.depends_on.is_empty());
         let limits = request.door.bounds.narrow(&agent.limits);
@@ -529,7 +529,7 @@ impl Session {
         })
     }
 
-    /// Adds to a subagent's prompt how it delegates, what marks mean and how it reports.
+    /// Adds to a subagent's prompt the delegation guidance, the rule on provenance marks and the report format.
     fn complete_prompt(&self, agent: &mut Agent, grant: &Grant) {
         self.add_guidance(agent, grant);
         let suffix = match self.shares_context(grant) {
@@ -539,7 +539,7 @@ impl Session {
         append_paragraph(&mut agent.system_prompt, suffix.trim_end());
     }
 
-    /// The agent that this parent would get for a definition, and what it could do.
+    /// Resolves a definition into the agent and the grant that this parent would get.
     pub(crate) fn fit(
         &self,
         parent: &ParentTask,
@@ -547,7 +547,7 @@ impl Session {
         turns_usual: u32,
     ) -> Result<FittedAgent> {
         let tools: Vec<&str> = self.children_tools.names().collect();
-        // What a definition leaves open. The rest of its agent is nobody else's.
+        // Defaults of a definition. Other fields of the parent's agent are not inherited.
         let Agent { name, model, fallback_models, default_model, settings, limits, .. } = &parent.agent;
         let base = Agent {
             limits: at_most(limits, turns_usual),
@@ -572,12 +572,12 @@ impl Session {
         Ok(FittedAgent { agent, grant, notes })
     }
 
-    /// Drives a task that has a place, and sees to what follows from its end.
+    /// Drives a task that has a slot in the background, then ends its children and performs the moves of its board.
     fn launch(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, ports: DriverPorts, course: DriveMode) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.set_running();
-        // Boxed, because a spawned future is moved several times and these are large.
+        // Boxed: a spawned future is moved several times, and this one is large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (epoch, above) = (task.stored.epoch(), family.clone());
@@ -598,13 +598,13 @@ impl Session {
             }))
             .await;
             if matches!(&ended, Ok(Err(e)) if e.code() == ErrorCode::OwnerLost) {
-                // Another process has it now; its end is heard of from there.
+                // Another process drives it now: follow it through the store.
                 return session.follow(&family, &task);
             }
             let done = outcome_of(ended);
             if let Some(own) = session.known_family(&task.id) {
                 Box::pin(session.end_children(&own)).await;
-                // What was detached from it is still at work.
+                // Its detached tasks may still be running.
                 if own.running().is_empty() {
                     session.families().remove(&task.id);
                 }
@@ -623,7 +623,7 @@ impl Session {
             match step {
                 BoardMove::Start(id) => {
                     let Ok(task) = family.task(&id) else { continue };
-                    // Taken over while it was at work: it did not wait for its place.
+                    // Adopted while already running, so it needs no slot.
                     if task.progress().stage == TaskStage::Running {
                         continue;
                     }
@@ -649,7 +649,7 @@ impl Session {
         }
     }
 
-    /// Waits beside everything else until a task that has not begun can have its write lease; then it may have a place.
+    /// In the background, waits until an unstarted task gets its write lease; then the board may start it.
     fn lease_later(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
@@ -669,7 +669,7 @@ impl Session {
                                 "waits until its write paths are free: {}",
                                 e.advice().unwrap_or_default().english()
                             );
-                            // If it cannot be written, neither can the lease.
+                            // Ignored: if the store fails here, acquiring the lease fails too and reports it.
                             let noted = Record::Observed { event: Event::Noted { note } };
                             let _ = session.write_unstarted(&task, vec![noted]).await;
                         }
@@ -691,7 +691,7 @@ impl Session {
     }
 
     async fn fail_dependant(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
-        // What it waited for was stopped with the orchestrator, and so is this one.
+        // Its dependency was stopped with the orchestrator, and so is this task.
         let outcome = match family.parent.stop.is_requested() {
             true => Outcome::unstarted(StopReason::Cancelled, "its orchestrator ended".to_owned()),
             false => {
@@ -701,7 +701,7 @@ impl Session {
         self.end_unstarted(family, task, outcome).await;
     }
 
-    /// Writes down the end of a task that never began.
+    /// Journals the end of a task that never started.
     async fn end_unstarted(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, outcome: Outcome) {
         let outcome = Arc::new(outcome);
         let with_parent = outcome.stop == StopReason::Cancelled && family.parent.stop.is_requested();
@@ -714,7 +714,7 @@ impl Session {
         Box::pin(self.perform(family, moves)).await;
     }
 
-    /// Writes records of a task that has not begun, and tells their events.
+    /// Commits records of an unstarted task, then notifies observers of their events.
     async fn write_unstarted(&self, task: &Arc<LiveTask>, records: Vec<Record>) -> Result<()> {
         let (epoch, next) = (task.stored.epoch(), task.stored.add_records(records.len()));
         let observers = self.watchers.observers.with(task.clone());
@@ -732,17 +732,16 @@ impl Session {
         }
     }
 
-    /// Children do not outlive the run that could have collected them, unless they are detached. Each is told, waited
-    /// for and reported.
+    /// Cancels the children of a run that has ended, except detached ones, and waits for their ends.
     async fn end_children(&self, family: &Arc<ChildTasks>) {
         let running: Vec<Arc<LiveTask>> =
             family.running().into_iter().filter(|task| !task.start.link.detached).collect();
-        // First, so that each of them writes down that it was stopped from above.
+        // Cancels the parent token first so that children record `with_parent`.
         family.parent.stop.now.cancel();
         self.cancel_and_wait(family, &running).await;
     }
 
-    /// Ends everything that was delegated, also what was detached.
+    /// Cancels all tasks of a parent, detached ones included.
     async fn cancel_all(&self, family: &Arc<ChildTasks>) {
         self.cancel_and_wait(family, &family.running()).await;
     }
@@ -750,18 +749,18 @@ impl Session {
     async fn cancel_and_wait(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
         let all_done = async {
             for task in running {
-                // One that ended meanwhile needs nothing more.
+                // A task that ended meanwhile needs no cancelling.
                 let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
             }
             for task in running {
                 task.done().await;
             }
         };
-        // What does not end in time is found by whoever goes on with it.
+        // Unfinished tasks stay `running` in the store for the next resume.
         let _ = tokio::time::timeout(CHILD_GRACE, all_done).await;
     }
 
-    /// Ends a task: one at work is told to stop now, one that has not begun ends here.
+    /// Cancels a task: stops a running one, ends an unstarted one here.
     pub(crate) async fn cancel(
         &self,
         family: &Arc<ChildTasks>,
@@ -810,7 +809,7 @@ impl Session {
         self.families().get(parent).cloned()
     }
 
-    /// A delegated task of this session, whoever delegated it.
+    /// Finds a delegated task of this session, of any parent.
     pub(crate) fn find_task(&self, id: &TaskId) -> Option<Arc<LiveTask>> {
         self.families().values().find_map(|family| family.task(id.short()).ok())
     }
@@ -829,14 +828,14 @@ impl Session {
         match self.find_task(task) {
             Some(task) => format!("subagent:{}:{}", task.agent, task.id.short()),
             None if task.short() == task.as_str() => "orchestrator".to_owned(),
-            // A tool of the application runs it.
+            // A task that a tool of the application runs.
             None => format!("subagent:{}", task.short()),
         }
     }
 
     fn root_ports(&self, start: &TaskStart) -> Result<DriverPorts> {
         let budget = self.account(&self.budget, BudgetCaps::default())?;
-        // Of its own: what is detached from it goes on when somebody cancels it.
+        // A separate token, so that cancelling the root task spares detached ones.
         self.ports(&start.agent, BudgetCaps::default(), budget, self.watchers.stop.child())
     }
 
@@ -896,7 +895,7 @@ impl Session {
         })
     }
 
-    /// Creates the ports of the session's own task.
+    /// Opens the model and assembles the ports common to every task.
     fn ports(
         &self,
         agent: &Agent,
@@ -929,19 +928,19 @@ impl Session {
     }
 }
 
-/// A task that has its row in the store.
+/// A task that was admitted and stored.
 struct EnteredTask {
     ports: DriverPorts,
     admission: Admission,
-    /// The prepared run, for a task that starts at once.
+    /// Set for a task that starts at once.
     beginning: Option<PreparedRun>,
 }
 
 /// Ways to drive an admitted task.
 enum DriveMode {
-    /// It was created by this process: right before, with its first request, or earlier.
+    /// Created by this process. `Some` for a task that starts at once.
     Created(Option<Box<PreparedRun>>),
-    /// An earlier process created it, and this one has claimed it.
+    /// Created by an earlier process and claimed by this one.
     Again,
 }
 
@@ -977,7 +976,7 @@ fn equip(agent: &mut Agent, equipment: &AgentEquipment) {
         ..agent.limits.clone()
     });
     if equipment.approver.as_ref().is_some_and(|approver| !approver.is_automatic()) {
-        // Where another program resumes the task, its calls are parked instead of made without a question.
+        // If another program resumes the task, its calls wait for approval instead of running unasked.
         agent.rights.autonomy = agent.rights.autonomy.max(Some(Autonomy::Asks));
     }
 }
@@ -988,7 +987,7 @@ pub fn fresh_id() -> String {
     (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
 }
 
-/// Puts the context of a request into the prompt that has a place for it, else behind the task. Returns the task.
+/// Replaces the context placeholder in the system prompt, or appends the context to the task. Returns the task.
 fn with_context(agent: &mut Agent, task: String, context: Option<String>) -> String {
     match context.filter(|context| !context.trim().is_empty()) {
         Some(context) if agent.system_prompt.contains(NO_CONTEXT) => {

@@ -1,5 +1,4 @@
-//! The tools of a session: looked up by any of their names, checked against their schema, run without letting a panic
-//! out.
+//! The tools of a session: looked up by name or alias, checked against their schema, run with panics contained.
 
 mod plain;
 
@@ -25,26 +24,26 @@ use crate::schema::OutputSchema;
 /// The tools of a run, with policy and redaction.
 #[derive(Clone, Default)]
 pub struct Toolbox {
-    /// By canonical name. Only delegation has more than one door.
+    /// By canonical name. Only delegation has several tools under one name.
     entries: Arc<BTreeMap<String, Vec<ToolEntry>>>,
     /// By the same names.
     effects: Arc<BTreeMap<String, ToolEffect>>,
     /// Grant that decides which tools are shown, if not the task's own.
     shown: Option<Arc<Grant>>,
     approver: Option<Arc<dyn Approver>>,
-    /// Removes secrets from results before anybody sees them.
+    /// Removes secrets from results.
     redactor: Arc<SecretRedactor>,
     /// Policy for calls that need an approval when there is no approver.
     policy: Arc<ApprovalPolicy>,
-    /// Ends what tools of a dead driver left running.
+    /// Ends processes that tools of a dead driver left running.
     sweep: Option<LeftoverSweep>,
 }
 
 struct ToolEntry {
     tool: Arc<dyn Tool>,
-    /// Read when the tool is first called: most tools of a session never are.
+    /// Built when the tool is first called: most tools of a session never are.
     plain: OnceLock<Option<PlainSchema>>,
-    /// Compiled when arguments come that do not plainly fit.
+    /// Compiled when arguments fail the plain check.
     schema: OnceLock<Option<OutputSchema>>,
 }
 
@@ -72,7 +71,7 @@ impl Toolbox {
         Ok(Self { entries: Arc::new(entries), effects, ..Self::default() })
     }
 
-    /// These tools and more.
+    /// Returns the toolbox with more tools.
     pub fn with(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
         let mine = self.entries.values().flatten().map(|entry| entry.tool.clone());
         Ok(Self {
@@ -85,7 +84,7 @@ impl Toolbox {
         })
     }
 
-    /// The same tools, where these stand in for those of the same names. None is added.
+    /// Returns the toolbox with these tools in place of those with the same names. None is added.
     pub fn replaced_by(&self, tools: &[Arc<dyn Tool>]) -> Result<Self> {
         let stand_in = |tool: &Arc<dyn Tool>| {
             let name = own_name(&tool.spec().name);
@@ -93,22 +92,22 @@ impl Toolbox {
         };
         let mine = self.entries.values().flatten().map(|entry| stand_in(&entry.tool));
         let Self { entries, effects, .. } = Self::new(mine)?;
-        // Whoever watches over the calls watches over these too.
+        // Approver, redactor and policy stay the same.
         Ok(Self { entries, effects, ..self.clone() })
     }
 
-    /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant
-    /// all the same. So the requests of two agents can begin alike, which is what a provider's prompt cache goes by.
+    /// Returns the toolbox that also shows the tools of another grant. The task's own grant still decides its calls.
+    /// Requests of two agents then share a prefix, which a provider's prompt cache needs.
     pub fn showing(&self, grant: Grant) -> Self {
         Self { shown: Some(Arc::new(grant)), ..self.clone() }
     }
 
-    /// The same tools, where this one is asked before a call that has an effect, and nobody else.
+    /// Returns the toolbox with this approver for calls with side effects.
     pub fn approved_by(&self, approver: Arc<dyn Approver>) -> Self {
         Self { approver: Some(approver), ..self.clone() }
     }
 
-    /// The same tools, where results are shown as this one leaves them. Without it, keys are taken out by their shape.
+    /// Returns the toolbox with this redactor. The default one finds keys by their shape.
     pub fn redacted_by(&self, redactor: SecretRedactor) -> Self {
         Self { redactor: Arc::new(redactor), ..self.clone() }
     }
@@ -117,21 +116,21 @@ impl Toolbox {
         &self.redactor
     }
 
-    /// The same tools, where this is what becomes of calls that a person has to be asked about.
+    /// Returns the toolbox with this policy for calls that need an approval.
     pub fn with_approvals(&self, policy: ApprovalPolicy) -> Self {
         Self { policy: Arc::new(policy), ..self.clone() }
     }
 
-    /// The same tools, where this ends the processes that tools of a dead driver left running.
+    /// Returns the toolbox with this sweep, which ends processes that tools of a dead driver left running.
     pub fn swept_by(&self, sweep: LeftoverSweep) -> Self {
         Self { sweep: Some(sweep), ..self.clone() }
     }
 
-    /// Ends what tools of earlier drivers left of a task. The caller has claimed the task at `epoch`.
+    /// Ends the processes that earlier drivers of a task left running. The caller has claimed the task at `epoch`.
     pub(crate) async fn sweep(&self, task: &TaskId, epoch: u64) {
         let Some(sweep) = self.sweep else { return };
         let task = task.clone();
-        // After a panic in there the task goes on beside what was left of it; everything else still holds.
+        // Ignored: after a panic in the sweep, the task runs beside leftover processes.
         let _ = tokio::task::spawn_blocking(move || sweep(&task, epoch)).await;
     }
 
@@ -150,7 +149,7 @@ impl Toolbox {
             return Err(ToolAnswer::Mistake(complaint));
         }
         let mut proposal = entry.tool.propose(input).map_err(ToolAnswer::Ran)?;
-        // What is asked is kept in the store. Without the diff, the arguments are shown as they are.
+        // The preview is stored, so one with a secret in its diff is dropped; the arguments are shown instead.
         let is_secret = |shown: &Value| {
             shown[DIFF].as_str().is_some_and(|diff| matches!(self.redactor.redact(diff), Cow::Owned(_)))
         };
@@ -186,7 +185,7 @@ impl Toolbox {
         self.effects.clone()
     }
 
-    /// About how many tokens the description of these tools takes in a request.
+    /// Estimates the tokens that the specs of these tools take in a request.
     pub fn cost(specs: &[ToolSpec]) -> u64 {
         let size = |spec: &ToolSpec| spec.name.len() + spec.description.len() + spec.input_schema.len();
         specs.iter().map(|spec| size(spec) as u64 / 4 + 10).sum()
@@ -216,7 +215,7 @@ impl Toolbox {
         }
     }
 
-    /// The file and the screen keep what they have; the conversation, the journal and the provider do not get it.
+    /// Removes secrets from an output. File and screen keep them; conversation, journal and provider do not get them.
     fn without_keys(&self, mut output: ToolOutput) -> ToolOutput {
         if let Cow::Owned(redacted) = self.redactor.redact(&output.text) {
             output.text = redacted;
@@ -224,7 +223,7 @@ impl Toolbox {
         output
     }
 
-    /// The tool of this very name, or the first that the name stands for.
+    /// Finds the tool by its exact name, or the first one that the name is an alias of.
     fn find(&self, name: &str) -> Option<&ToolEntry> {
         let doors = self.entries.get(canonical(name).as_ref())?;
         let own = own_name(name);
@@ -232,7 +231,7 @@ impl Toolbox {
     }
 }
 
-/// Collects the effects; of several tools under one right, the most careful counts.
+/// Collects the effects; of several tools under one name, the most restrictive counts.
 fn effects_of(entries: &BTreeMap<String, Vec<ToolEntry>>) -> BTreeMap<String, ToolEffect> {
     let most_careful = |doors: &[ToolEntry]| doors.iter().map(|door| door.tool.spec().effect).max();
     let known = entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));

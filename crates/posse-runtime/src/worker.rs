@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_secs(2);
 const CANCEL_WAIT: Duration = Duration::from_secs(10);
 const CANCEL_LOOK: Duration = Duration::from_millis(100);
 
-/// Extent of the work.
+/// Scope of a worker.
 pub struct WorkerPlan {
     /// The one task to resume, with everything below it; `None` for all.
     pub only: Option<TaskId>,
@@ -42,17 +42,17 @@ pub enum AdoptionFate {
     End { why: String, with_parent: bool },
 }
 
-/// Work that a worker has done.
+/// Result of a worker.
 #[derive(Debug, Default)]
 pub struct WorkerReport {
-    /// Number of tasks that it began to settle.
+    /// Number of tasks that it started to settle.
     pub taken_up: u32,
     /// Tasks that failed, with their error codes.
     pub given_up: BTreeMap<TaskId, ErrorCode>,
 }
 
-/// Settles tasks without a driver until none is left, or forever; `complain` hears of each that fails. Runs in a
-/// `LocalSet`: sessions stay on their thread.
+/// Settles tasks without a driver until none is left, or forever; `complain` gets each failure. Runs in a `LocalSet`:
+/// sessions stay on their thread.
 pub async fn work<F>(
     store: &dyn Store,
     plan: &WorkerPlan,
@@ -121,7 +121,7 @@ async fn scan_interrupted(store: &dyn Store, only: Option<&TaskId>) -> Result<In
         {
             continue;
         }
-        // Its owner may have ended it right before its own end; children that it left are found by another look.
+        // Its owner may have ended it right before dying; the next scan finds children that it left.
         let now = store.task(&row.id).await?;
         if !now.state.is_running() || now.epoch != row.epoch {
             found.left = true;
@@ -173,13 +173,13 @@ pub enum CancelEnd {
     Cancelled,
     /// The task had ended before.
     HadEnded,
-    /// The task ended in another way meanwhile.
+    /// The task ended otherwise meanwhile.
     TooLate,
-    /// Its process was told and has not ended it yet.
+    /// Its process was notified and has not ended it yet.
     NotYet,
 }
 
-/// Cancels a task in any process, and returns it as it is then. A living process is told through the store; the tasks
+/// Cancels a task in any process, and returns its current row. A living process is notified through the store; the tasks
 /// of a dead one are ended here.
 pub async fn cancel(
     store: &dyn Store,
@@ -194,7 +194,7 @@ pub async fn cancel(
         if !lives(&row) {
             match end_tree(store, &row, "nobody was driving it", false, sweep).await {
                 Ok(_) => {}
-                // Another process has just claimed it; that one is told.
+                // Another process has just claimed it: notify that one.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
                 Err(e) => return Err(e),
             }

@@ -27,9 +27,9 @@ pub enum DelegationAnswer {
 #[derive(Debug)]
 pub struct AgentListing {
     pub agents: Vec<AgentCard>,
-    /// Agents that cannot be asked, with the error that asking for them gives.
+    /// Agents that cannot be used, each with its error.
     pub diagnostics: Vec<AgentDiagnostic>,
-    /// Agents that fit the query and are not listed.
+    /// Number of agents that match the query and are not listed.
     pub left_out: usize,
 }
 
@@ -51,7 +51,7 @@ pub struct DefineReceipt {
     pub warnings: Vec<String>,
     /// Version of an agent that may replace an earlier one.
     pub version: Option<u32>,
-    /// Another process had defined the same agent.
+    /// Another process has defined the same agent.
     pub unchanged: bool,
 }
 
@@ -60,13 +60,13 @@ pub struct DefineReceipt {
 pub struct SpawnReceipt {
     pub id: TaskId,
     pub agent: AgentName,
-    /// Waits for a place or for other tasks.
+    /// Waits for a slot or for other tasks.
     pub queued: bool,
-    /// Why it ended before it began.
+    /// Why it ended before it started.
     pub failure: Option<String>,
     /// Deviations from the request.
     pub notes: Vec<String>,
-    /// Finished tasks that nobody collected, from ten on.
+    /// Number of finished, uncollected tasks, from ten on.
     pub uncollected: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ pub struct SpawnReceipt {
 pub struct WaitReport {
     pub finished: Vec<TaskReport>,
     pub running: Vec<TaskReport>,
-    /// The time was over before enough of them had ended.
+    /// The timeout passed before enough of them had ended.
     pub timed_out: bool,
     /// Deviations from the request.
     pub warnings: Vec<String>,
@@ -134,7 +134,7 @@ pub struct EventPage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTask {
     pub report: TaskReport,
-    /// Its result was given away.
+    /// Its result was collected.
     pub collected: bool,
 }
 

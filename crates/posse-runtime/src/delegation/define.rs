@@ -19,9 +19,9 @@ use crate::session::{FittedAgent, Session, TURNS_USUAL};
 
 const PROMPT_TOKENS_MAX: u64 = 4_000;
 const TURNS_DEFAULT: u32 = 10;
-/// Most turns of an agent that is made at run time.
+/// Maximum turns of an agent that is made at run time.
 pub const TURNS_MAX: u32 = 25;
-/// More than this is searched, not listed.
+/// Maximum agents in a list; more must be searched for.
 const LISTED_MAX: usize = 100;
 
 /// Lists the agents this parent may use, with the rights they would get.
@@ -37,7 +37,7 @@ pub(super) fn listing(session: &Session, parent: &ParentTask, query: Option<&str
     for definition in found.iter().take(LISTED_MAX) {
         match session.fit(parent, definition, TURNS_USUAL) {
             Ok(fitted) => agents.push(card(session, fitted)),
-            // Offering it would only waste a turn.
+            // Offering an agent that cannot be used would only waste a turn.
             Err(error) => {
                 let (name, path) = (definition.name.to_string(), definition.origin.path.clone());
                 diagnostics.push(AgentDiagnostic { name, path, error });
@@ -68,8 +68,8 @@ fn card(session: &Session, fitted: FittedAgent) -> AgentCard {
     AgentCard { name: agent.name, description: agent.description, model: agent.model, turns_max, tools }
 }
 
-/// Defines an agent. `parent` is warned of what giving all of this to one agent means; a definition that was accepted
-/// before has been warned of.
+/// Defines an agent. `parent` gets warnings about risky combinations of rights; `None` for a definition that was accepted
+/// before.
 pub(super) fn define(
     session: &Session,
     parent: Option<&ParentTask>,
@@ -78,7 +78,7 @@ pub(super) fn define(
 ) -> Result<DefineReceipt> {
     let overwrites = request.overwrite;
     let (definition, mut warnings) = definition(session, request)?;
-    // A model that does not exist is wrong now, not when somebody is waiting.
+    // An unknown model fails the definition, not the first task.
     for candidate in &definition.model.candidates {
         session.stores.models.resolve(candidate)?;
     }
@@ -95,7 +95,7 @@ pub(super) fn define(
 /// Repeats a definition that was accepted before a restart.
 pub(crate) fn define_again(session: &Session, arguments: &Value) -> Result<DefineReceipt> {
     let request = DefineRequest::recall(arguments.clone())?;
-    // Another definition of the name is another call, so that the last one counts.
+    // The key contains the arguments, so that the last of several definitions counts.
     let key = format!("recalled {arguments}");
     define(session, None, DefineRequest { overwrite: true, ..request }, &key)
 }
@@ -106,7 +106,7 @@ pub(crate) fn recalled(session: &Session, arguments: &str) -> Result<Definition>
     definition(session, request).map(|(definition, _)| definition)
 }
 
-/// The definition, and what had to be done differently from what was asked.
+/// Builds the definition, and warnings about deviations from the request.
 fn definition(session: &Session, request: DefineRequest) -> Result<(Definition, Vec<String>)> {
     let name = request.agent_name()?;
     let mut warnings = Vec::new();
@@ -167,7 +167,7 @@ fn origin() -> DefinitionOrigin {
     }
 }
 
-/// The tools of a definition, and whether `subagent` was left out of them: where no subagent may delegate.
+/// Returns the tools of a definition, and whether `subagent` was removed because subagents may not delegate here.
 fn known_tools(session: &Session, tools: &[String]) -> Result<(Vec<String>, bool)> {
     let mut tools: Vec<String> = tools.iter().map(|tool| canonical(tool).into_owned()).collect();
     let asked = tools.len();

@@ -1,4 +1,4 @@
-//! Reports about a task: what its parent is told while it works and when it has ended.
+//! Reports on a task for its parent, while it runs and when it has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,13 +45,13 @@ pub enum TaskPhase {
 /// A task that has not ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTask {
-    /// Waits for a place or for other tasks.
+    /// Waits for a slot or for other tasks.
     pub queued: bool,
     pub sandbox: SandboxTier,
     pub turns_max: u32,
     pub elapsed: Duration,
     pub usage: Usage,
-    /// The tool that is at work.
+    /// The running tool.
     pub activity: Option<String>,
     /// Latest progress report of the task itself.
     pub report: Option<String>,
@@ -139,8 +139,8 @@ fn status_of(done: &Done) -> OutcomeStatus {
     done.as_ref().map_or(OutcomeStatus::Failed, |outcome| outcome.status())
 }
 
-/// Announces the end of a task to its orchestrator: the whole result of a launched task, which nobody collects, and a
-/// preview for others.
+/// Announces the end of a task to its orchestrator: the whole result of a launched task, which is never collected, and a
+/// preview of others.
 pub(crate) fn announcement(task: &LiveTask) -> String {
     let (id, agent) = (task.id.short(), task.agent.as_str());
     let done = task.progress().done;
@@ -168,7 +168,7 @@ pub(crate) fn announcement(task: &LiveTask) -> String {
     }
 }
 
-/// Warns about a result that nobody took. A task that was cancelled with nothing to show has none.
+/// Warns about an uncollected result. A cancelled task without text has none.
 pub(crate) fn loose_end(task: &LiveTask) -> Option<String> {
     let done = task.progress().done?;
     let has_text = done.as_ref().is_ok_and(|outcome| !outcome.text.trim().is_empty());
@@ -194,7 +194,7 @@ pub(super) fn is_long(text: &str) -> bool {
     estimate_tokens(text) > RESULT_TOKENS_MAX
 }
 
-/// Cuts a result to at most 1,000 tokens, the notice included.
+/// Truncates a result to at most 1,000 tokens, the notice included.
 pub(super) fn distilled(text: &str) -> String {
     if !is_long(text) {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Requests of delegation, and how they are read from the arguments of a call.
+//! Requests of delegation, parsed from the arguments of a call.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ const SPAWN: &[&str] = &[
     "detached",
 ];
 
-/// The fields of a spawn that may be left out; a launch takes them too.
+/// The optional fields of a spawn; a launch takes them too.
 pub const SPAWN_OPTIONS: &[&str] = SPAWN.split_at(2).1;
 
 pub const PRIORITIES: &[(&str, Priority)] =
@@ -76,9 +76,9 @@ pub const PRIORITIES: &[(&str, Priority)] =
 
 /// Longest description of an agent, in characters: one line that says what it is for.
 const DESCRIPTION_CHARS_MAX: usize = 1_024;
-/// Longest context of a task; it is counted apart from the task.
+/// Longest context of a task; it is counted separately from the task.
 const CONTEXT_TOKENS_MAX: u64 = 20_000;
-/// Commands, tasks and places that one field may list.
+/// Maximum commands, tasks or paths that one field may list.
 const LISTED_MAX: usize = 100;
 
 /// One request: an action and its fields.
@@ -178,7 +178,7 @@ pub struct DefineRequest {
     pub extends: Option<String>,
     pub tools: Option<Vec<String>>,
     pub model: Option<String>,
-    /// As it was asked for; what is out of bounds is clamped, and that is said.
+    /// As requested; values out of bounds are clamped with a warning.
     pub max_turns: Option<i128>,
     pub overwrite: bool,
 }
@@ -189,7 +189,7 @@ impl DefineRequest {
         AgentName::parse(&self.name)
     }
 
-    /// Reads the arguments of a definition that was accepted before: also those of a version that took other fields.
+    /// Reads the arguments of a definition that was accepted before, also by an older version with other fields.
     pub fn recall(arguments: Value) -> Result<Self> {
         let fields = match arguments {
             Value::Object(fields) => fields,
@@ -231,7 +231,7 @@ impl DefineRequest {
         fields
     }
 
-    /// Refuses texts that say nothing or too much.
+    /// Refuses empty or too long texts.
     fn check(self, reader: &ArgumentReader) -> Result<Self> {
         for name in ["description", "system_prompt", "system_prompt_append", "extends", "model"] {
             reader.optional_words(name)?;
@@ -292,7 +292,7 @@ impl DelegationRequest {
     }
 }
 
-/// The fields of a spawn that may be left out, at whichever door.
+/// The optional fields of a spawn, of any tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpawnOptions {
     pub context: Option<String>,
@@ -329,7 +329,7 @@ impl SpawnOptions {
         })
     }
 
-    /// The request with what these fields say; where they say nothing it stays as it is.
+    /// Applies the fields that are set to a request.
     pub fn apply(self, request: TaskRequest) -> TaskRequest {
         let terms = SpawnTerms {
             priority: self.priority.unwrap_or(request.terms.priority),

@@ -14,7 +14,7 @@ use super::answer::{
 use super::report::{RunningTask, TaskPhase, TaskReport, distilled, is_long};
 use crate::ports::{AgentDiagnostic, MessageReceipt, ToolOutput};
 
-/// Time after which it is worth asking again about a task that has not ended.
+/// Interval after which a client polls a task that has not ended.
 const RETRY_AFTER_MS: u64 = 2_000;
 
 /// The reply of a delegation tool before it is printed.
@@ -315,7 +315,7 @@ pub fn tasks_json(tasks: &[ListedTask]) -> Value {
     json!({ "tasks": listed.collect::<Vec<_>>() })
 }
 
-/// Adds a field that has something to say.
+/// Adds a field unless it is empty.
 pub(super) fn set(value: &mut Value, name: &str, field: Option<impl Serialize>) {
     if let Some(field) = field {
         value[name] = json!(field);

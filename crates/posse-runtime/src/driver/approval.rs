@@ -1,5 +1,5 @@
-//! Asking before a call is made. This comes before its intent is written down, so a call that waits is never in doubt: whoever
-//! takes the task over goes on waiting, and an answer that came meanwhile counts.
+//! Approval before a call. It precedes the `Intended` record, so a waiting call is never in doubt: a process that takes
+//! the task over keeps waiting, and an answer given meanwhile counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,17 +28,17 @@ use crate::ports::{ApprovalDecision, ApprovalQuery, CallProposal, ProposedCall, 
 /// Poll interval for answers given in other processes.
 const LISTEN: Duration = Duration::from_millis(200);
 
-/// Levels of delegation are few; a longer way up is a circle in a damaged store.
+/// Maximum levels of delegation; a longer chain of ancestors is a cycle in a damaged store.
 const PATH_MAX: usize = 64;
 
-/// A decision on a call, and the id of its question.
+/// A decision on a call, and the id of its parked request.
 struct ResolvedApproval {
     approval: Option<String>,
     answer: ApprovalAnswer,
 }
 
 impl RunDriver<'_> {
-    /// Asks whoever has to be asked. What comes back is executed or refused; `None`: the run is over before an answer came.
+    /// Gets the approvals of a batch. Returns the calls to execute or refuse; `None` if the run ended first.
     pub(super) async fn permit(
         &mut self,
         run: &mut Run,
@@ -55,10 +55,10 @@ impl RunDriver<'_> {
             if asked.is_some()
                 && let Some(whole) = canonical_arguments(planned.call.arguments.as_object_text())
             {
-                // The bytes that are shown are the bytes that are executed.
+                // Executes exactly the bytes that are shown.
                 Arc::make_mut(&mut planned.call).arguments = CallArguments::Object(whole);
             }
-            // Whoever takes the task over has to find the call that waits.
+            // Journaled first: a process that takes the task over must find the waiting call.
             if asked.is_some() {
                 self.context.journal.commit().await?
             } else {
@@ -89,7 +89,7 @@ impl RunDriver<'_> {
             Ok(proposal) => proposal,
             Err(answer) => return Ok(ApprovalReview::Refused(answer.into_result(call))),
         };
-        // Nothing has begun yet, so a wish to stop is heard here at once.
+        // The call has not started, so a stop request takes effect at once.
         let stop = &self.context.ports.stop;
         let over = async {
             tokio::select! {
@@ -145,8 +145,8 @@ enum ApprovalReview {
     Over,
 }
 
-/// Builds the refusal for the model. A person's no is not the model's mistake; a no of the configuration stays the
-/// same next time.
+/// Builds the refusal for the model. A person's no is not the model's mistake; a no of the configuration stays the same
+/// next time.
 fn refused(
     call: &ToolCall,
     asked: Option<&ApprovalQuestion>,
@@ -207,7 +207,7 @@ impl DriverContext<'_> {
             unreachable!("without an approver only what a rule asks about comes here")
         };
         let resolved = self.ask(call, effect, asked, proposal).await;
-        // What waits or was approved is not this call, so the call is not made.
+        // The parked or approved call is another one, so this call is not made.
         match resolved {
             Err(e) if e.code() == ErrorCode::ApprovalMismatch => {
                 let reason = Some("what was approved is another call".to_owned());
@@ -239,7 +239,7 @@ impl DriverContext<'_> {
         self.wait(call, &sealed, parked).await
     }
 
-    /// The call as it would be executed.
+    /// Builds the approval request with the call exactly as it would be executed.
     async fn sealed(
         &self,
         call: &ToolCall,
@@ -288,7 +288,7 @@ impl DriverContext<'_> {
         Ok(path)
     }
 
-    /// An earlier process asked already: its question goes on.
+    /// Finds the request that an earlier process parked, and keeps it open.
     async fn known(&self, sealed: &ApprovalRequest) -> Result<Option<ParkedCall>> {
         let query = ApprovalQuery::Call(sealed.task.clone(), sealed.key);
         match self.ports.store.approvals(query).await?.is_empty() {
@@ -324,7 +324,7 @@ impl DriverContext<'_> {
         })
     }
 
-    /// Until somebody has answered, whoever it is and wherever, or the time is over.
+    /// Waits for an answer from any process, or for the deadline.
     async fn wait(
         &self,
         call: &ToolCall,
@@ -369,12 +369,12 @@ impl DriverContext<'_> {
                     let over = Instant::now() >= until;
                     let default =
                         || ApprovalAnswer::new(sealed.on_deadline, DecidedBy::Deadline, deadline_ms);
-                    // What was said about another call meanwhile may be about this one, too.
+                    // An answer to another call may cover this one, too.
                     let answer = if over { Some(default()) } else { self.covered(sealed).await? };
                     match answer {
                         None => tokio::time::sleep_until(until.min(Instant::now() + LISTEN)).await,
                         Some(answer) => match store.answer(&parked.id, &sealed.hash, answer).await {
-                            // Somebody was faster.
+                            // Another process answered first.
                             Err(e) if e.code() == ErrorCode::ApprovalClosed => {}
                             answered => drop(answered?),
                         },
@@ -399,7 +399,7 @@ fn told(said: std::result::Result<ApprovalDecision, String>) -> ApprovalAnswer {
     ApprovalAnswer { reason, scope: ApprovalScope::Once, ..ApprovalAnswer::new(verdict, by, now_ms()) }
 }
 
-/// One hash of several texts; their lengths keep them apart.
+/// Hashes several texts as one; length prefixes separate them.
 fn seal<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {

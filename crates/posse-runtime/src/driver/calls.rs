@@ -1,4 +1,4 @@
-//! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
+//! Tool calls: `Intended` before the effect, `Done` after it, exactly one result for each call.
 
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ impl RunDriver<'_> {
             self.context.announce(&batch).await?;
             let (fence, lost) = self.context.raise_fence(&batch).await?;
             let context = ToolContext { fence, ..self.context.tool_context(run) };
-            // In the order of the journal, so that a replay decides the same.
+            // In journal order, so that a replay decides the same.
             let results = Mutex::new(Vec::with_capacity(batch.len()));
             {
                 let make = |planned| self.context.make(planned, &context, lost.as_deref(), &results);
@@ -54,7 +54,7 @@ impl RunDriver<'_> {
 }
 
 impl DriverContext<'_> {
-    /// Announces the calls of a batch. The intent of every call with an effect is durable before any of them begins.
+    /// Journals the intents of a batch. The intent of every call with an effect is durable before any of them starts.
     async fn announce(&self, batch: &[PlannedCall]) -> Result<()> {
         let mut effectful = false;
         let mut begun = Vec::with_capacity(batch.len());
@@ -90,7 +90,7 @@ impl DriverContext<'_> {
         Ok(())
     }
 
-    /// Calls that may write are made with the lease that the task has now, or answered with why it has none.
+    /// Returns the lease guard for calls that may write, or why the task has no lease.
     async fn raise_fence(&self, batch: &[PlannedCall]) -> Result<(Option<Arc<LeaseGuard>>, Option<String>)> {
         let DriverContext { ports, id, start, images, journal, .. } = self;
         if !batch.iter().any(|planned| self.may_write(planned)) {
@@ -109,7 +109,7 @@ impl DriverContext<'_> {
         stop.is_requested() && is_repeatable && tools.delegates(&call.name)
     }
 
-    /// Makes one call, journals its result and adds it to the `results`. `lost`: why nothing may be written.
+    /// Makes one call, journals its result and adds it to `results`. `lost`: why files may not be written.
     async fn make(
         &self,
         planned: &PlannedCall,
@@ -142,7 +142,7 @@ impl DriverContext<'_> {
         let mut result = answer.into_result(call);
         result.in_doubt &= effectful;
         self.payload(ObservedPayload::Result { call, result: &result });
-        // Without a result, it is made again when the run is resumed, and finds its task by its key.
+        // Without a result, the call is repeated when the run is resumed, and finds its task by its key.
         if result.is_error && self.is_stopped(planned) {
             return;
         }
@@ -155,7 +155,7 @@ impl DriverContext<'_> {
         self.done(result, full_text, origin, duration_ms, results);
     }
 
-    /// Journals a result, with the full text where it had to be shortened.
+    /// Journals a result, with the full text if it had to be truncated.
     fn done(
         &self,
         result: ToolResult,
@@ -175,18 +175,18 @@ impl DriverContext<'_> {
         results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
     }
 
-    /// Tells whether a call is made that may change files.
+    /// Tells whether a call will be made that may change files.
     fn may_write(&self, planned: &PlannedCall) -> bool {
         let is_made = matches!(planned.action, CallAction::Execute(_) | CallAction::Ask(..));
         is_made && self.ports.tools.writes_files(&planned.call.name)
     }
 
-    /// The same for every attempt at a call.
+    /// Returns the key of a call, equal for every attempt.
     pub(super) fn idempotency_key(&self, call: CallKey) -> String {
         call.idempotency_key(&self.id)
     }
 
-    /// Resolves when a call has had its time, or was cancelled, and did not end within a grace period.
+    /// Resolves when a call has timed out, or was cancelled and did not end within a grace period.
     pub(super) async fn overdue(&self, context: &ToolContext) {
         const GRACE: Duration = Duration::from_secs(5);
         tokio::select! {
@@ -225,10 +225,10 @@ impl ToolAnswer {
     }
 }
 
-/// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
+/// Awaits calls. Quick calls share a commit with the reply before them; slow ones do not delay it.
 async fn while_writing<T>(journal: &TaskJournal, mut calls: Pin<&mut impl Future<Output = T>>) -> Result<T> {
     const QUICK: Duration = Duration::from_millis(5);
-    // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
+    // Most in-process calls are ready at the first poll, and a timer costs more than they do.
     let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;
     if let Poll::Ready(finished) = first {
         return Ok(finished);
@@ -250,6 +250,7 @@ pub(super) fn in_doubt(call: &ToolCall) -> ToolResult {
     ToolResult { in_doubt: true, ..ToolResult::error(call, text) }
 }
 
+/// Truncates a result; returns the full text too if it was longer.
 fn shorten(mut result: ToolResult, bytes_max: usize) -> (ToolResult, Option<String>) {
     if result.text.len() <= bytes_max {
         return (result, None);
@@ -259,7 +260,7 @@ fn shorten(mut result: ToolResult, bytes_max: usize) -> (ToolResult, Option<Stri
     (result, Some(full_text))
 }
 
-/// Some providers refuse an empty result.
+/// Fills in an empty result, which some providers refuse.
 fn never_empty(text: String) -> String {
     if text.is_empty() { "(no output)".to_owned() } else { text }
 }

@@ -1,4 +1,4 @@
-//! Judging an answer: its value against the schema, the result by commands. `Run` decides what follows from it.
+//! Checks an answer: its value against the schema, the result by commands. `Run` decides the consequence.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl RunDriver<'_> {
         self.context.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
     }
 
-    /// The intent is durable before the command runs. It is declared to be repeatable: after a crash it runs again.
+    /// Runs a verification command. The intent is durable first; after a crash the command runs again.
     pub(super) async fn verify(&mut self, run: &mut Run, command: String) -> Result<()> {
         let DriverContext { ports, id, start, images, journal, .. } = &self.context;
         let verifying = journal.hold(Record::Verifying { command: command.clone(), epoch: journal.epoch() });
@@ -42,7 +42,7 @@ impl RunDriver<'_> {
             }
             Err(why) => VerifyEvidence::not_run(&command, why),
         };
-        // A command that was cut off with its run says nothing about the result.
+        // A command that was cut off with its run proves nothing about the result.
         if self.context.ports.stop.now.is_cancelled() || self.context.time_left(run).is_zero() {
             return Ok(());
         }

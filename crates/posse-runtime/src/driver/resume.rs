@@ -1,4 +1,4 @@
-//! Taking a task up again: its record is fed to a fresh run, what is in doubt is said, and the loop goes on.
+//! Resumes a task: replays its journal into a fresh run, answers calls in doubt, and enters the loop.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,14 +25,13 @@ use crate::ports::{ObservedPayload, SteeringMessage, Store};
 /// Ways to continue a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResumeMode {
-    /// Finish what was begun, with more room if that is given. A task that was answered keeps its answer.
+    /// Continue to the answer, with higher limits if given. A task that was answered keeps its answer.
     Finish { turns_max: Option<u32>, wall_ms_max: Option<u64> },
-    /// The person says something more.
+    /// Continue with another message of the person.
     Message(String),
 }
 
-/// Goes on with a task that another process left, that ended early, or that was answered and is talked to again. It
-/// keeps of its grant what is `allowed` now.
+/// Resumes a task that was interrupted, ended early, or gets another message. Its grant is intersected with `allowed`.
 pub async fn resume(
     ports: &DriverPorts,
     id: TaskId,
@@ -56,13 +55,13 @@ pub(crate) async fn resume_claimed(
     onward: ResumeMode,
     allowed: &Grant,
 ) -> Result<Arc<Outcome>> {
-    // Read after the claim: the last owner may have written until that moment.
+    // Read after the claim: the last owner may have written until then.
     let (replayed, next) = read(ports, &id).await?;
     if let Some(outcome) = answer_of(&id, &replayed, &onward)? {
         return Ok(outcome);
     }
     if !replayed.run.is_finished() {
-        // Before anything is written: a command of the dead driver may still be at work.
+        // Before any write: a command of the dead driver may still be running.
         ports.tools.sweep(&id, epoch).await;
     }
     let images = Arc::new(ImageLedger::from_run(&replayed));
@@ -103,8 +102,8 @@ pub(crate) async fn resume_claimed(
     drive(ports, driver, Box::new(run)).await
 }
 
-/// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
-/// what claiming it gave; a task that ends `with_parent` goes on when its orchestrator is resumed.
+/// Ends a task without a driver, and without calling anything: calls that had started are in doubt. `epoch` is from the
+/// claim; a task that ends `with_parent` is resumed with its orchestrator.
 pub async fn end_cancelled(
     store: &dyn Store,
     id: &TaskId,
@@ -114,7 +113,7 @@ pub async fn end_cancelled(
 ) -> Result<Arc<Outcome>> {
     let records = store.records(id).await?;
     let start = start_of(&records)?;
-    // Which effects the tools have does not matter any more: none of them is called.
+    // The declared effects do not matter: no tool is called.
     let tools: BTreeMap<_, _> =
         start.grant.tools().map(|name| (name.to_owned(), ToolEffect::Unsafe)).collect();
     let ReplayedRun { mut run, elapsed_ms, unresolved, lost_tokens, .. } = replay(&records, tools, 0)?;
@@ -123,7 +122,7 @@ pub async fn end_cancelled(
     {
         return Ok(outcome);
     }
-    // No model is opened here, so what the lost call cost is not known.
+    // No model is opened here, so the cost of the lost call is unknown.
     run.on_lost(&lost_usage(lost_tokens, None));
     run.on_resume(None, None);
     let (turns_max, wall_ms_max, lost_cost_micros) = (None, None, None);
@@ -149,7 +148,7 @@ pub async fn end_cancelled(
 }
 
 impl DriverContext<'_> {
-    /// Commits the records of a takeover and tells what they state, the takeover first.
+    /// Commits the records of a takeover and notifies observers, of the takeover first.
     async fn take_over(&self, resumed: Event, records: Vec<Record>, run: &mut Run) -> Result<()> {
         let journal = &self.journal;
         let noted = run.take_events().into_iter().map(|event| Record::Observed { event });
@@ -166,17 +165,17 @@ impl DriverContext<'_> {
 struct TakeoverFacts {
     epoch: u64,
     elapsed_ms: u64,
-    /// Input tokens of the model call that was cut off, and their price.
+    /// Input tokens of the interrupted model call, and their cost.
     lost_tokens: u64,
     lost_cost_micros: Option<u64>,
-    /// Calls that were intended and have no result.
+    /// Calls with an `Intended` record and no result.
     unresolved: Vec<(CallKey, ToolEffect)>,
-    /// Tools that the task had and may not use any more.
+    /// Tools that the task had and may no longer use.
     withdrawn: Vec<String>,
 }
 
 impl DriverContext<'_> {
-    /// Feeds the takeover to the run; returns its records.
+    /// Applies the takeover to the run; returns its records.
     async fn take_up(&self, run: &mut Run, onward: ResumeMode, facts: TakeoverFacts) -> Result<Vec<Record>> {
         let TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, withdrawn } = facts;
         let mut takeover = Vec::new();
@@ -192,7 +191,7 @@ impl DriverContext<'_> {
                     elapsed_ms,
                 });
                 takeover.extend(self.withdraw(run, withdrawn));
-                // Pure calls and calls with an idempotency key are simply made again, if that is still allowed.
+                // Pure calls and calls with an idempotency key are repeated, if they are still allowed.
                 takeover.extend(self.answer_in_doubt(run, |planned| {
                     let intended = unresolved.iter().find(|(key, _)| *key == planned.call.key);
                     match &planned.action {
@@ -204,7 +203,7 @@ impl DriverContext<'_> {
                 }));
             }
             ResumeMode::Message(text) => {
-                // Nobody will make these calls again, so whatever was begun is in doubt.
+                // These calls are not repeated, so every one that had started is in doubt.
                 let begun =
                     |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
                 takeover.extend(self.answer_in_doubt(run, begun));
@@ -241,7 +240,7 @@ impl DriverContext<'_> {
     }
 }
 
-/// Fills the inbox with the messages that nobody has read. `steered` are the keys of those that the journal has.
+/// Fills the inbox with unread messages. `steered` are the keys of those in the journal.
 async fn fill_inbox(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> Result<()> {
     steered.into_iter().for_each(|key| ports.inbox.recall(key));
     for SteeringMessage { task, key, text, .. } in ports.store.queued_messages(id.session()).await? {
@@ -252,7 +251,7 @@ async fn fill_inbox(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> R
     Ok(())
 }
 
-/// A journal as the run it describes, and its length; one that no provider would accept is refused here, with the place.
+/// Replays the journal and counts its records. Refuses a conversation that no provider would accept.
 async fn read(ports: &DriverPorts, id: &TaskId) -> Result<(ReplayedRun, u64)> {
     let records = ports.store.records(id).await?;
     let fixed = match records.first() {
@@ -268,7 +267,7 @@ async fn read(ports: &DriverPorts, id: &TaskId) -> Result<(ReplayedRun, u64)> {
     }
 }
 
-/// Returns the answer that a task keeps when it is asked to finish. Fails if a task that ended early has no turns or time left.
+/// Returns the answer that a finished task keeps. Fails if a task that ended early has no turns or time left.
 fn answer_of(id: &TaskId, found: &ReplayedRun, onward: &ResumeMode) -> Result<Option<Arc<Outcome>>> {
     let ResumeMode::Finish { turns_max, wall_ms_max } = onward else { return Ok(None) };
     match found.run.next_step(0) {
@@ -278,7 +277,7 @@ fn answer_of(id: &TaskId, found: &ReplayedRun, onward: &ResumeMode) -> Result<Op
             refuse_without_turns(id, &found.run, *turns_max)?;
             Ok(None)
         }
-        // One that was interrupted and has no time left ends now, with what it has.
+        // An interrupted task without time left ends now, with the text so far.
         _ => Ok(None),
     }
 }
@@ -287,7 +286,7 @@ fn has_commands(grant: &Grant) -> bool {
     grant.tools().any(|tool| tool == "bash")
 }
 
-/// A task that used all of its turns goes on only with a higher limit.
+/// Refuses a task without turns left, unless its limit is raised.
 fn refuse_without_turns(id: &TaskId, run: &Run, turns_max: Option<u32>) -> Result<()> {
     let had = run.limits().turns_max;
     if run.turns_left() > 0 || turns_max.is_some_and(|turns| turns > had) {

@@ -1,4 +1,4 @@
-//! Calls that wait for a yes, in memory.
+//! Parked calls and their approvals, in memory.
 
 use crate::ports::{ApprovalQuery, ApprovalStore, BoxFuture, unknown_approval};
 use posse_core::Result;

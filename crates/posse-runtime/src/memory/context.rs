@@ -11,7 +11,7 @@ use posse_core::context::{
 
 use super::MemoryStore;
 
-/// In the order in which they were made.
+/// In order of creation.
 #[derive(Default)]
 pub(super) struct SessionTable(Vec<MemorySession>);
 

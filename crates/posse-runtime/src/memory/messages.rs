@@ -9,7 +9,7 @@ use crate::ports::{
     SteeringMessage, TaskQuestion, UNREAD_MAX,
 };
 
-/// Messages and questions of all tasks, in the order in which they came.
+/// Messages and questions of all tasks, in order of arrival.
 #[derive(Default)]
 pub(super) struct MessageTable {
     messages: Vec<(SteeringMessage, MessageReceipt)>,
@@ -115,7 +115,7 @@ impl MemoryState {
     }
 }
 
-/// The error for a question that a task never asked.
+/// Creates the error for a question that a task never asked.
 fn unknown_question(task: &TaskId, id: u32) -> Error {
     Error::new(ErrorCode::Internal, format!("`{task}` has no question {id}"))
 }

@@ -17,7 +17,7 @@ pub trait AgentLookup: Send + Sync {
     /// Finds a definition; for a broken one, the error says why it cannot be used.
     fn find(&self, name: &str) -> Result<Arc<Definition>>;
 
-    /// Definitions that are broken: they are in no list, and asking for one by name gives the same error.
+    /// Lists broken definitions: they are in no list, and finding one by name gives the same error.
     fn diagnostics(&self) -> Vec<AgentDiagnostic> {
         Vec::new()
     }
@@ -33,18 +33,18 @@ pub trait AgentLookup: Send + Sync {
     }
 }
 
-/// Parts of a program's own agent that no file can say. Such an agent gets its prompt as it is: no suffix, no guidance.
+/// Settings of a program's own agent that no file can express. Its prompt gets no suffix and no guidance.
 pub struct AgentEquipment {
     /// Settings of its model calls, instead of its parent's.
     pub settings: ModelSettings,
     pub output_tokens_per_call: u32,
-    /// Is asked about its calls and those below it, instead of the approver of its parent.
+    /// Approver of its calls and those below it, instead of its parent's.
     pub approver: Option<Arc<dyn Approver>>,
     pub observer: Option<Arc<dyn Observer>>,
-    /// Describes the tools of its parent to it, also those that it may not call: requests then begin like its siblings',
-    /// which a provider's prompt cache goes by.
+    /// Shows it all tools of its parent, also those it may not call: its requests then share a prefix with its siblings',
+    /// which a provider's prompt cache needs.
     pub shows_parent_tools: bool,
-    /// May delegate as its parent does, unless its list of tools leaves that out.
+    /// May delegate like its parent, unless its tool list excludes that.
     pub inherits_delegation: bool,
 }
 
@@ -69,7 +69,7 @@ impl AgentLookup for Vec<Arc<Definition>> {
     }
 }
 
-/// The error for a name that no agent has.
+/// Creates the error for an unknown agent name.
 pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();
     let near = posse_core::text::nearest(name, known.iter().copied());
@@ -83,5 +83,5 @@ pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Er
     Error::new(ErrorCode::AgentNotFound, localized!("agent-not-found", name)).hint(hint)
 }
 
-/// Names in an error message; a model can ask for the others.
+/// Maximum names in an error message; a model can list the others.
 const AGENTS_NAMED: usize = 50;

@@ -5,12 +5,12 @@ use posse_core::id::TaskId;
 
 use super::BoxFuture;
 
-/// More unread messages than this come from a sender that waits for nothing.
+/// Maximum unread messages of a task: more come from a runaway sender.
 pub const UNREAD_MAX: usize = 20;
 
 /// Keeps messages to tasks, and the questions of tasks with their answers. Any process on the same store can send one; the
-/// process that drives the task finds it here. Whatever a returned future resolved for is on disk. Every function fails with
-/// `TASK_NOT_FOUND` for a task that is not there.
+/// process that drives the task finds it here. A write is durable when its future resolves. Every function fails with
+/// `TASK_NOT_FOUND` for an unknown task.
 pub trait MessageStore: Send + Sync {
     /// Queues a steering message and returns its receipt. The same key again returns the receipt of the first. The message is
     /// delivered when its task journals a `Steered` record with the key, and missed when the task ends before.
@@ -19,15 +19,14 @@ pub trait MessageStore: Send + Sync {
     /// Lists the messages to tasks of a session that no run has read, oldest first.
     fn queued_messages<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<SteeringMessage>>>;
 
-    /// Opens a question of a task. The same key again finds the question with its answer; one that was closed is opened
-    /// again.
+    /// Opens a question of a task. The same key again finds the question with its answer; a closed one is reopened.
     fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>>;
 
     /// Answers the open question of a running task, or returns the question that this key answered before; `None` if no
-    /// question waits for an answer.
+    /// question is open.
     fn answer_question(&self, answer: QuestionAnswer) -> BoxFuture<'_, Result<Option<TaskQuestion>>>;
 
-    /// Closes a question whose task no longer waits, and returns it: an answer that came first stays.
+    /// Closes a question whose task no longer waits, and returns it. An answer that came first stays.
     fn close_question<'a>(&'a self, task: &'a TaskId, id: u32) -> BoxFuture<'a, Result<TaskQuestion>>;
 
     /// Returns the newest question of a task.
@@ -38,7 +37,7 @@ pub trait MessageStore: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SteeringMessage {
     pub task: TaskId,
-    /// The same for every attempt to send it.
+    /// Idempotency key: equal for every attempt to send it.
     pub key: String,
     pub text: String,
     pub sent_ms: u64,
@@ -54,7 +53,7 @@ pub enum MessageReceipt {
     },
     /// The task ended first.
     Missed,
-    /// Too many are waiting; this one was not taken.
+    /// The queue is full; the message was rejected.
     Full,
 }
 
@@ -74,7 +73,7 @@ impl MessageReceipt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewQuestion {
     pub task: TaskId,
-    /// The same for every attempt to ask it.
+    /// Idempotency key: equal for every attempt to ask.
     pub key: String,
     pub text: String,
     pub options: Vec<String>,
@@ -84,7 +83,7 @@ pub struct NewQuestion {
 /// A question to the parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParentQuestion {
-    /// Counts the questions of a task, from 1.
+    /// Number of the question in its task, from 1.
     pub id: u32,
     pub text: String,
     pub options: Vec<String>,
@@ -105,7 +104,7 @@ pub struct TaskQuestion {
 pub enum QuestionState {
     Open,
     Answered(String),
-    /// The task went on without an answer.
+    /// The task continued without an answer.
     Closed,
 }
 
@@ -113,7 +112,7 @@ pub enum QuestionState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionAnswer {
     pub task: TaskId,
-    /// The same for every attempt to send it.
+    /// Idempotency key: equal for every attempt to send it.
     pub key: String,
     pub text: String,
 }

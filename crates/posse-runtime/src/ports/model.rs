@@ -33,12 +33,12 @@ pub trait Model: Send + Sync {
 pub trait ModelResolver: Send + Sync {
     fn open(&self, agent: &Agent) -> Result<OpenModel>;
 
-    /// The `provider:model` that a reference or an alias stands for, if it can be used here.
+    /// Resolves a reference or an alias to a usable `provider:model`.
     fn resolve(&self, reference: &str) -> Result<String> {
         Ok(reference.to_owned())
     }
 
-    /// The fate of tasks whose agent file names a model that does not exist.
+    /// Returns how to treat an agent file that names an unknown model.
     fn on_unknown_model(&self) -> OnUnknownModel {
         OnUnknownModel::Fallback
     }
@@ -56,7 +56,7 @@ pub struct OpenModel {
 pub struct ModelRequest<'a> {
     pub system: &'a str,
     pub messages: &'a [Message],
-    /// Always the same list over a run, so that a provider's prompt cache keeps its prefix.
+    /// The same list for the whole run, so that a provider's prompt cache keeps its prefix.
     pub tools: &'a [ToolSpec],
     pub tool_use: ToolUse,
     pub output_tokens_max: u32,
@@ -65,17 +65,17 @@ pub struct ModelRequest<'a> {
     pub answered_by: &'a ByModel,
     /// Calls of this run without an answer since its last reply, in any process.
     pub unanswered: u32,
-    /// Changes when an old message changed. While it stays, `messages` has only grown.
+    /// Incremented when an old message changed; otherwise `messages` has only grown.
     pub generation: u64,
-    /// Memory of the model between the calls of one run: the bytes serialized so far.
+    /// The model's cache between the calls of one run: the bytes serialized so far.
     pub memo: &'a mut ModelMemo,
     pub allowance: &'a dyn CallAllowance,
-    /// Rank in the provider's queue.
+    /// Priority in the provider's queue.
     pub urgency: Urgency,
 }
 
 impl ModelRequest<'_> {
-    /// The same request once more, for a retry.
+    /// Clones the request for a retry.
     pub fn again(&mut self) -> ModelRequest<'_> {
         ModelRequest {
             system: self.system,
@@ -97,25 +97,25 @@ impl ModelRequest<'_> {
 /// Budget of a call. A model that retries asks before each further attempt, so that failed attempts cannot exceed
 /// the budget.
 pub trait CallAllowance: Send + Sync {
-    /// A wait that is longer than this is in vain.
+    /// Maximum wait that is worth it.
     fn time_left(&self) -> Duration;
 
-    /// May another attempt be made, when those of this call may have consumed `lost` so far? The error says what is
-    /// missing.
+    /// Reserves another attempt of this call, whose failed ones may have consumed `lost` so far. The error says what is
+    /// short.
     fn again(&self, lost: &Usage) -> Result<(), String>;
 
-    /// The same for an attempt by the default model, which has a price of its own: the output tokens that it may take.
+    /// Reserves an attempt by the default model at its own price. Returns the output tokens that it may take.
     fn again_by_default(&self, lost: &Usage, output_tokens: u32) -> Result<u32, String> {
         self.again(lost).map(|()| output_tokens)
     }
 
-    /// An attempt begins. Until then, after [`again`](Self::again), nothing is under way that could cost.
+    /// Marks the start of an attempt. Between [`again`](Self::again) and this, the call costs nothing.
     fn attempt_begins(&self) {}
 
-    /// From now on the call only waits for its turn at the provider, which does not count against the run's time.
+    /// Marks the call as waiting for the rate limit, which does not count against the run's time.
     fn queues(&self);
 
-    /// It does not wait any more.
+    /// Marks the call as no longer waiting.
     fn served(&self);
 }
 
@@ -144,7 +144,7 @@ pub enum ToolUse {
     Forbidden,
 }
 
-/// A place for one value of whatever type the model needs; another model's value is replaced.
+/// A slot for one value of the model's own type; another model's value is replaced.
 #[derive(Default)]
 pub struct ModelMemo(Option<Box<dyn Any + Send>>);
 
@@ -158,9 +158,9 @@ impl ModelMemo {
     }
 }
 
-/// Watches a reply being made. Streaming is an observer, not a second way to run.
+/// Watches a reply arrive. Streaming is an observer, not a second way to run.
 pub trait DeltaSink: Send + Sync {
-    /// Bytes arrived, even if they mean nothing (a ping, a comment).
+    /// Bytes arrived, even without content (a ping, a comment).
     fn alive(&self);
     fn delta(&self, delta: Delta<'_>);
 }
@@ -170,7 +170,7 @@ pub trait DeltaSink: Send + Sync {
 pub enum Delta<'a> {
     Text(&'a str),
     Thinking(&'a str),
-    /// The model began to ask for a tool.
+    /// The model started a tool call.
     ToolCall {
         index: usize,
         name: &'a str,
@@ -179,7 +179,7 @@ pub enum Delta<'a> {
         index: usize,
         fragment: &'a str,
     },
-    /// The attempt failed: what was shown of it is void.
+    /// The attempt failed: its deltas are void.
     Restarted {
         why: &'a str,
         wait: Duration,

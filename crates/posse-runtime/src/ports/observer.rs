@@ -10,14 +10,14 @@ use posse_core::state::TaskState;
 
 use super::Delta;
 
-/// Sees everything that happens in a run. A panic in it is caught and logged; the run goes on.
+/// Sees the events, deltas and texts of runs. A panic in it is caught and logged; the run continues.
 pub trait Observer: Send + Sync {
     /// Receives a fact of a task, in the order of the task's journal.
     fn event(&self, entry: &EventEntry);
     fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
     /// Receives the full text right before the event it belongs to.
     fn payload(&self, _task: &TaskId, _payload: ObservedPayload<'_>) {}
-    /// Receives what a call of the `subagent` tool came to.
+    /// Receives the result of a `subagent` call.
     fn delegation(&self, _caller: &TaskId, _fact: &DelegationFact) {}
 }
 
@@ -26,7 +26,7 @@ pub trait Observer: Send + Sync {
 pub struct DelegationFact {
     pub call: CallKey,
     pub action: &'static str,
-    /// The task that it was about.
+    /// The task of the call.
     pub task: Option<TaskId>,
     pub agent: Option<AgentName>,
     /// State of that task afterwards.
@@ -39,9 +39,9 @@ pub struct DelegationFact {
 /// Full texts of a run, for observers that are allowed to record them.
 #[derive(Debug, Clone, Copy)]
 pub enum ObservedPayload<'a> {
-    /// A task begins, or goes on.
+    /// A task starts or is resumed.
     Start(&'a TaskStart),
-    /// A person, or the task that delegated, says something more.
+    /// A steering message of a person or the parent.
     Message(&'a str),
     Reply {
         turn: u32,

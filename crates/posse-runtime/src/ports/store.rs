@@ -15,12 +15,12 @@ use posse_messages::localized;
 
 use super::{BoxFuture, MessageStore};
 
-/// Everything that a session keeps. Implemented by whatever implements the five parts.
+/// The store of a session. Implemented by every type that implements the five parts.
 pub trait Store: JournalStore + LeaseStore + ContextStore + ApprovalStore + MessageStore {}
 
 impl<T: JournalStore + LeaseStore + ContextStore + ApprovalStore + MessageStore> Store for T {}
 
-/// Keeps tasks and their journals. Whatever a returned future resolved for is on disk.
+/// Keeps tasks and their journals. A write is durable when its future resolves.
 pub trait JournalStore: Send + Sync {
     /// Creates a task with its first records, owned by `owner` at epoch 1, with its lease, and its session if that is new.
     /// Fails with `INVALID_REQUEST` if the id exists, and with `LEASE_CONFLICT` as `lease` does.
@@ -33,29 +33,29 @@ pub trait JournalStore: Send + Sync {
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
 
-    /// The same, if the task is still at this epoch; fails with `OWNER_LOST` otherwise. Of several that saw the same dead
-    /// owner, one gets the task.
+    /// Like `claim`, if the task is still at this epoch; fails with `OWNER_LOST` otherwise. Of several claimers that saw
+    /// the same dead owner, one wins.
     fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
 
-    /// Says that somebody wants a running task to end. Whoever drives it finds it among `cancel_requests`. The wish is
-    /// over when the task has ended; of a task that has ended already, nothing changes.
+    /// Requests that a running task end. Its driver finds the request among `cancel_requests`. The request ends with the
+    /// task; a task that has ended does not change.
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
 
-    /// Notes how far the result of a task has reached whoever delegated it, and returns what holds now. It never goes back, and the
-    /// first `Collected` stays: of several requests that collect at once, one finds its own key in the answer.
+    /// Advances the delivery state of a task's result to its parent, and returns the current state. It never goes back,
+    /// and the first `Collected` stays: of several requests that collect at once, one finds its own key in the answer.
     fn deliver<'a>(
         &'a self,
         task: &'a TaskId,
         delivery: ResultDelivery,
     ) -> BoxFuture<'a, Result<ResultDelivery>>;
 
-    /// Running tasks that somebody wants to end.
+    /// Lists running tasks with a cancel request.
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>>;
 
-    /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
+    /// Returns all records of a task in order; `TASK_NOT_FOUND` if there is no such task.
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;
 
-    /// The records of a task from position `from` on, counted from 0, at most `limit`. `TASK_NOT_FOUND` if there is no such task.
+    /// Returns at most `limit` records of a task from position `from` on; `TASK_NOT_FOUND` if there is no such task.
     fn records_from<'a>(
         &'a self,
         task: &'a TaskId,
@@ -65,7 +65,7 @@ pub trait JournalStore: Send + Sync {
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>>;
 
-    /// Newest first, at most `limit`.
+    /// Lists tasks, newest first, at most `limit`.
     fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
         self.find_tasks(TaskQuery { limit, ..TaskQuery::default() })
     }
@@ -83,7 +83,7 @@ pub trait JournalStore: Send + Sync {
                     Some(above) if above == *top => return Ok(true),
                     Some(above) => match self.task(&above).await {
                         Ok(row) => (id, parent) = (above, row.parent),
-                        // The host of an MCP session delegates, and has no row.
+                        // The host of an MCP session is a parent without a row.
                         Err(e) if e.code() == ErrorCode::TaskNotFound => return Ok(false),
                         Err(e) => return Err(e),
                     },
@@ -93,7 +93,7 @@ pub trait JournalStore: Send + Sync {
         })
     }
 
-    /// Sums of a task and of everything below it.
+    /// Sums up a task and its descendants.
     fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
         Box::pin(async move {
             let mut total = self.task(task).await?.total;
@@ -109,26 +109,26 @@ pub trait JournalStore: Send + Sync {
     }
 }
 
-/// Keeps write leases, the commands that may write at this moment, and the heartbeats of owners. Whatever a returned future
-/// resolved for is on disk.
+/// Keeps write leases, running commands that may write, and the heartbeats of owners. A write is durable when its future
+/// resolves.
 pub trait LeaseStore: Send + Sync {
-    /// Gives a task all of these places, or none: fails with `LEASE_CONFLICT` if another task holds one of them, and with
-    /// `OWNER_LOST` if `epoch` is no longer the task's. Returns the lease's token; of a task that has these places already,
-    /// the one it has. A lease ends with its task, in the same write.
+    /// Leases all of these paths to a task, or none: fails with `LEASE_CONFLICT` if another task holds one of them, and
+    /// with `OWNER_LOST` if `epoch` is no longer the task's. Returns the lease's token; the existing one if the task has
+    /// these paths already. A lease ends with its task, in the same write.
     fn lease<'a>(&'a self, task: &'a TaskId, epoch: u64, request: LeaseRequest)
     -> BoxFuture<'a, Result<u64>>;
 
-    /// Takes a lease away. Nothing changes if the task has another one by now, or none.
+    /// Ends a lease. Nothing changes if the task has another one by now, or none.
     fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>>;
 
-    /// Everybody's, oldest first.
+    /// Lists all leases, oldest first.
     fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>>;
 
     fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<WriteState>>;
 
-    /// Notes that a task starts a process which may write these places. Nothing stands in its way; leases that are given from
-    /// now on are newer than it. Fails with `OWNER_LOST` if `epoch` is no longer the task's. It is over with `end_command`, with the
-    /// epoch, and with the task.
+    /// Records that a task starts a process which may write these paths. It never conflicts; leases acquired from now on
+    /// are newer. Fails with `OWNER_LOST` if `epoch` is no longer the task's. It ends with `end_command`, with the epoch,
+    /// and with the task.
     fn begin_command<'a>(
         &'a self,
         task: &'a TaskId,
@@ -139,10 +139,10 @@ pub trait LeaseStore: Send + Sync {
 
     fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>>;
 
-    /// Everybody's, oldest first.
+    /// Lists all running commands, oldest first.
     fn commands(&self) -> BoxFuture<'_, Result<Vec<WritingCommand>>>;
 
-    /// Says that this owner lives now. Those that were silent for a day are forgotten.
+    /// Records a heartbeat of this owner. Owners without one for a day are removed.
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
 }
 
@@ -176,10 +176,10 @@ impl TaskQuery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskFilter {
     All,
-    /// A session's own task and everything below it.
+    /// A session's own task and its descendants.
     Session(String),
     ChildrenOf(TaskId),
-    /// Ids that begin so.
+    /// Ids with this prefix.
     Prefix(String),
     /// Ids whose part after the session is this: `t_01`, or a session's own id.
     Short(String),
@@ -198,7 +198,7 @@ impl TaskFilter {
     }
 }
 
-/// A record with its place in the journal.
+/// A record with its position in the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredRecord {
     /// Position in the journal of its task, from 0.
@@ -224,9 +224,9 @@ pub struct NewTask {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRequest {
     pub places: WritePaths,
-    /// Leases, by their tokens, whose holders are dead: they end if they stand in the way.
+    /// Tokens of leases whose holders are dead: they end if they conflict.
     pub dead: Vec<u64>,
-    /// A holder that was not heard of for longer than this loses its lease if it stands in the way.
+    /// A holder without a heartbeat for longer than this loses its lease if it conflicts.
     pub silence_ms_max: u64,
     pub now_ms: u64,
 }
@@ -251,7 +251,7 @@ pub struct TaskRow {
     pub epoch: u64,
     pub created_ms: u64,
     pub updated_ms: u64,
-    /// The last sign of life of its owner: what it wrote for this task, or its last `beat`.
+    /// Last sign of life of its owner: its last write for this task, or its last heartbeat.
     pub seen_ms: u64,
     /// A cancel was requested.
     pub cancel_requested: bool,
@@ -273,11 +273,11 @@ impl TaskRow {
 pub enum ResultDelivery {
     #[default]
     Unreported,
-    /// A `wait` named its end.
+    /// A `wait` reported its end.
     Reported,
     /// Its text was read. It can still be collected.
     Read,
-    /// Given to the request with this key, and to no other one.
+    /// Delivered to the request with this key, and to no other one.
     Collected { by: String },
 }
 
@@ -290,7 +290,7 @@ impl ResultDelivery {
         }
     }
 
-    /// As a store keeps it; `None` for what is usual.
+    /// Returns the stored form; `None` for the default.
     pub fn stored(&self) -> Option<String> {
         match self {
             Self::Unreported => None,
@@ -310,15 +310,15 @@ impl ResultDelivery {
     }
 }
 
-/// Keeps calls that wait for a person's yes, and the answers. What a returned future resolved for is on disk and seen by every
-/// process on the same store. The rules are those of `posse_core::approval`, applied inside one transaction, so that of
-/// several answers one counts. Time is passed in.
+/// Keeps calls that wait for approval, and the answers. A write is durable and visible to every process on the same store
+/// when its future resolves. The rules are those of `posse_core::approval`, applied in one transaction, so that of several
+/// answers one counts. Time is passed in.
 pub trait ApprovalStore: Send + Sync {
-    /// Parks a call. One that was parked before keeps its place and its answer, as `ParkedCall::park_again` says;
-    /// `APPROVAL_MISMATCH` if it was another call then.
+    /// Parks a call. One that was parked before keeps its id and its answer, as `ParkedCall::park_again` says;
+    /// `APPROVAL_MISMATCH` if the call has changed.
     fn park(&self, request: approval::ApprovalRequest) -> BoxFuture<'_, Result<ParkedCall>>;
 
-    /// `APPROVAL_CLOSED` if somebody was faster or its task has ended, `APPROVAL_MISMATCH` if `hash` is of something else.
+    /// Answers a parked call; `APPROVAL_CLOSED` if it is answered or its task has ended, `APPROVAL_MISMATCH` if `hash` differs.
     fn answer<'a>(
         &'a self,
         id: &'a str,
@@ -329,39 +329,39 @@ pub trait ApprovalStore: Send + Sync {
     /// Closes the open questions of a task that no longer waits for answers.
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>>;
 
-    /// `APPROVAL_NOT_FOUND` if there is none.
+    /// Finds a parked call; `APPROVAL_NOT_FOUND` if there is none.
     fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ParkedCall>>;
 
-    /// Oldest first.
+    /// Lists parked calls, oldest first.
     fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<ParkedCall>>>;
 }
 
 /// Filter for approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalQuery {
-    /// The newest ones, whatever became of them.
+    /// The newest ones, in any state.
     Newest(u32),
     /// Open questions of tasks that have not ended.
     Open,
-    /// Answers of a session that hold for more than one call.
+    /// Answers of a session that cover more than one call.
     Standing(String),
-    /// That of one call, if it was ever parked.
+    /// The request of one call, if it was ever parked.
     Call(TaskId, CallKey),
 }
 
-/// The error for an id that no approval has.
+/// Creates the error for an unknown approval id.
 pub fn unknown_approval(id: &str) -> Error {
     let id = posse_core::text::prefix(id, 80);
     Error::new(ErrorCode::ApprovalNotFound, localized!("approval-not-found", id))
         .hint(localized!("approvals-list-hint"))
 }
 
-/// Keeps sessions and their shared context. What a returned future resolved for is on disk and seen by every process
-/// on the same store. The rules are those of `posse_core::context`, applied inside one transaction, so that limits and
-/// versions hold whoever else writes. Every function but `create_session` and `sessions` fails with
-/// `SESSION_NOT_FOUND` for a session that is not there or was deleted. Time is passed in.
+/// Keeps sessions and their shared context. A write is durable and visible to every process on the same store when its
+/// future resolves. The rules are those of `posse_core::context`, applied in one transaction, so that limits and versions
+/// hold under concurrent writes. Every function but `create_session` and `sessions` fails with `SESSION_NOT_FOUND` for an
+/// unknown or deleted session. Time is passed in.
 pub trait ContextStore: Send + Sync {
-    /// Makes a session of a workspace known before it has a task. Nothing changes if it is there already.
+    /// Creates a session of a workspace before it has a task. Nothing changes if it exists.
     fn create_session<'a>(
         &'a self,
         session: &'a str,
@@ -369,29 +369,29 @@ pub trait ContextStore: Send + Sync {
         now_ms: u64,
     ) -> BoxFuture<'a, Result<()>>;
 
-    /// Newest first, at most `limit`; those that were deleted are left out.
+    /// Lists sessions, newest first, at most `limit`, without deleted ones.
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>>;
 
-    /// From now on the session's context can be read and not be changed.
+    /// Makes the session's context read-only.
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
 
-    /// Keeps an agent that was made in a session without a journal of its own, in place of an earlier one of its name.
+    /// Stores an agent of a session without a journal of its own, in place of an earlier one of its name.
     fn keep_agent<'a>(&'a self, session: &'a str, agent: KeptAgent, now_ms: u64)
     -> BoxFuture<'a, Result<()>>;
 
-    /// The newest `KEPT_AGENTS_MAX` of them, oldest first.
+    /// Lists the newest `KEPT_AGENTS_MAX` agents, oldest first.
     fn kept_agents<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<KeptAgent>>>;
 
     /// Removes the session's context with its history and snapshots, and its agents. Tasks and journals stay.
     fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
 
-    /// Makes one change, whole or not at all. A request that was made before is not made again: it gets the same answer.
+    /// Makes one change, whole or not at all. A repeated request changes nothing and gets the same answer.
     fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<ChangeResult>>;
 
     /// Lists the keys of a session without their values.
     fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<ValueHead>>>;
 
-    /// The values of these keys as of one instant, in the order asked for; keys that do not exist are left out.
+    /// Returns the values of these keys as of one instant, in the order requested, without keys that do not exist.
     fn context_values<'a>(
         &'a self,
         session: &'a str,
@@ -399,7 +399,7 @@ pub trait ContextStore: Send + Sync {
         now_ms: u64,
     ) -> BoxFuture<'a, Result<Vec<ContextEntry>>>;
 
-    /// The newest `limit` lines of a key's history, newest first. The values of the last `HISTORY_MAX` are kept.
+    /// Returns the newest `limit` entries of a key's history, newest first. The values of the last `HISTORY_MAX` are kept.
     fn context_history<'a>(
         &'a self,
         session: &'a str,
@@ -407,7 +407,7 @@ pub trait ContextStore: Send + Sync {
         limit: u32,
     ) -> BoxFuture<'a, Result<Vec<HistoryLine>>>;
 
-    /// Oldest first.
+    /// Lists snapshots, oldest first.
     fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<ContextSnapshot>>>;
 
     /// Returns the entries of a snapshot; fails with `KEY_NOT_FOUND`.
@@ -424,7 +424,7 @@ pub struct ChangeRequest {
     pub session: String,
     /// Participant who requests it.
     pub participant: String,
-    /// The same for every attempt at this change, in any process.
+    /// Idempotency key: equal for every attempt at this change, in any process.
     pub idempotency_key: Option<String>,
     pub change: ContextChange,
     pub now_ms: u64,
@@ -436,7 +436,7 @@ pub struct SessionRow {
     pub id: String,
     /// Title of the session's own task; empty without one.
     pub title: String,
-    /// The directory that its tasks work in, or were copied from.
+    /// The workspace of its tasks, or the one that their worktrees were copied from.
     pub workspace: String,
     pub created_ms: u64,
     pub archived_ms: Option<u64>,
@@ -446,14 +446,14 @@ pub struct SessionRow {
     pub tokens: u64,
 }
 
-/// So many agents of one session are known again; a session that makes more makes them for one task each.
+/// Maximum agents of one session that are restored; a session that makes more makes them for one task each.
 pub const KEPT_AGENTS_MAX: usize = 200;
 
 /// An agent as it was defined while a session ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptAgent {
     pub name: String,
-    /// Grows when it is defined again.
+    /// Incremented when it is defined again.
     pub version: u32,
     /// Idempotency key of the call that defined it.
     pub key: String,

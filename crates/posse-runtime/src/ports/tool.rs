@@ -32,8 +32,8 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// True for tools whose calls hand a task to an agent and wait for it. Neighboring calls of such tools run side by side, each with
-    /// its own intent and its own key.
+    /// Tells whether calls hand a task to an agent and wait for it. Neighboring calls of such tools run side by side, each
+    /// with its own intent and its own key.
     fn delegates(&self) -> bool {
         false
     }
@@ -49,14 +49,14 @@ pub trait Tool: Send + Sync {
         Ok(CallProposal::default())
     }
 
-    /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
+    /// Runs the call to its end or until `context.cancel` fires; then it returns soon with its output so far.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
 }
 
 /// A tool's presentation of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallProposal {
-    /// The most important about it, an object.
+    /// Summary of the call, an object.
     pub shown: Option<Value>,
     /// Refusal text for the model, instead of the default.
     pub refusal: Option<&'static str>,
@@ -67,7 +67,7 @@ pub struct ToolInput<'a> {
     pub key: CallKey,
     /// JSON text of an object that satisfies the tool's schema.
     pub arguments: &'a str,
-    /// The same for every attempt at this call, in any process.
+    /// Idempotency key: equal for every attempt at this call, in any process.
     pub idempotency_key: &'a str,
     pub context: &'a ToolContext,
 }
@@ -81,16 +81,16 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Rest of the run's wall time.
     pub time_left: Duration,
-    /// Bytes of output that make sense to return.
+    /// Maximum bytes of output that are useful.
     pub output_bytes_max: usize,
     /// The run that makes the call; `None` outside of a run.
     pub run: Option<Arc<CallingRun>>,
-    /// Asked right before a file is put in place; without one, nobody else can be meant.
+    /// Checks each file right before its rename; `None` if no other task can write.
     pub fence: Option<Arc<LeaseGuard>>,
 }
 
 impl ToolContext {
-    /// Journals a remark on the task and tells its watchers. Outside of a run nobody hears it.
+    /// Journals a note on the task and notifies observers. Outside of a run it is dropped.
     pub fn note(&self, note: String) {
         if let Some(run) = &self.run {
             run.journal.observe(Event::Noted { note });
@@ -104,11 +104,11 @@ pub struct ToolOutput {
     pub text: String,
     pub is_error: bool,
     pub changed: Vec<FileChange>,
-    /// The call was ended before it was done (cancel, timeout, crash): what it had begun may or may not have happened.
+    /// The call was ended early (cancel, timeout, crash): its effect may or may not have happened.
     pub cut_off: bool,
-    /// The arguments were wrong and nothing was run. A model that makes nothing but mistakes is stopped.
+    /// The arguments were wrong and nothing was run. A model that makes only mistakes is stopped.
     pub mistake: bool,
-    /// A poll that was answered "not yet": repeating it is no circle.
+    /// A poll that was answered "not yet": repeating it is no cycle.
     pub pending: bool,
 }
 
@@ -134,12 +134,12 @@ impl ToolOutput {
     }
 }
 
-/// Is asked before a call that has an effect is made, and about calls that a rule wants to be asked about. With one, nothing is
+/// Decides on calls with side effects, and on calls that a rule wants to be asked about. With an approver, nothing is
 /// parked in the store.
 pub trait Approver: Send + Sync {
     fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, ApprovalDecision>;
 
-    /// Tells whether it grants everything without asking anybody.
+    /// Tells whether it approves everything without asking a person.
     fn is_automatic(&self) -> bool {
         false
     }
@@ -171,11 +171,11 @@ pub struct ProposedCall<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalDecision {
     Granted,
-    /// Why, in words that help the model to do something else.
+    /// The reason, which helps the model to do something else.
     Denied(String),
 }
 
-/// Says yes to everything, for an agent that works on its own. Nobody sees its calls before they are made.
+/// Approves everything, for an agent that works unattended. Nobody sees its calls before they are made.
 pub struct AutoApprove;
 
 impl Approver for AutoApprove {
@@ -188,32 +188,31 @@ impl Approver for AutoApprove {
     }
 }
 
-/// Runs the commands that check a result, for tasks whose definition or whose asker wants that. A command has the
-/// rights of whoever runs Posse, so whoever passes one on has asked `posse_core::verify::permit`.
+/// Runs the commands that verify a result, for tasks whose definition or request has some. A command has the rights of the
+/// user who runs Posse, so callers check `posse_core::verify::permit` first.
 pub trait Verifier: Send + Sync {
     /// Runs a command in the task's workspace to its end or until `context.cancel` fires. It may be run again after a
     /// crash.
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, VerifyEvidence>;
 }
 
-/// Ends the processes that drivers of a task before this epoch left behind, and returns how many there were. Called right after
-/// the claim that gave `epoch`. Blocks for up to two seconds.
+/// Ends the processes that earlier drivers of a task left behind, and returns their number. Called right after the claim
+/// that gave `epoch`. Blocks for up to two seconds.
 pub type LeftoverSweep = fn(task: &TaskId, epoch: u64) -> u32;
 
-/// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
+/// Gives isolated tasks a copy of the workspace, and saves their changes.
 pub trait WorktreeSource: Send + Sync {
-    /// Makes the copy of the workspace as it is now. Of a task that has one already, that one.
+    /// Copies the workspace as it is now, or returns the existing copy of the task.
     fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<TaskWorktree>>;
 
-    /// Writes down what is different in there now, so that it survives the process, and names the files. Before the task
-    /// has ended.
+    /// Saves the changes so that they survive the process, and names the files. Called before the task ends.
     fn keep<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<String>>>;
 
-    /// Removes it, for a task that was not created or changed nothing.
+    /// Removes the copy of a task that was not created or changed nothing.
     fn discard<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
 }
 
-/// A copy of a workspace, and what works in it.
+/// A copy of a workspace, with the tools and the verifier bound to it.
 #[derive(Clone)]
 pub struct TaskWorktree {
     pub workspace: String,

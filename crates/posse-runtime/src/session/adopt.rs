@@ -1,5 +1,5 @@
-//! What a dead process left of a delegation: its children go on, and what was defined and collected is remembered. All of
-//! it is in the journals.
+//! Adoption of a dead process's delegation: its children are resumed; definitions and collected results are restored. All
+//! of it is in the journals.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -34,18 +34,18 @@ struct AnsweredCalls {
     answer: Value,
 }
 
-/// Calls that began a task by their idempotency keys.
+/// Idempotency keys of calls that started a task.
 #[derive(Default)]
 pub(crate) struct BegunTasks {
     /// Keys of calls whose answer was the task's result.
     answered: HashSet<String>,
     investigations: HashSet<String>,
-    /// Keys of calls that are made again and wait for their task.
+    /// Keys of calls that are repeated and wait for their task.
     kept: HashSet<String>,
 }
 
 impl Session {
-    /// Takes over what belongs to a task that goes on in this process.
+    /// Adopts the children of a task that is resumed in this process.
     pub(super) async fn adopt(
         &self,
         family: &Arc<ChildTasks>,
@@ -56,7 +56,7 @@ impl Session {
         for AnsweredCalls { arguments, .. } in
             answered.iter().filter(|call| call.answer["defined"].is_string())
         {
-            // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
+            // It was accepted once; if it fails now, requests for the agent fail as for an unknown one.
             let _ = define_again(self, arguments);
         }
         let collected = collected(&answered);
@@ -65,7 +65,7 @@ impl Session {
             self.stores.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
         self.reserve_numbers(in_session.iter());
         let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
-        // Somebody who says something new wants something else than what was stopped.
+        // A person's new message replaces the request whose tasks were stopped.
         let revives = matches!(onward, ResumeMode::Finish { .. }) && !is_answered(records);
         self.restore_children(family, rows, |row| collected.contains(row.id.short()), &calls, revives)
             .await?;
@@ -73,7 +73,7 @@ impl Session {
         Ok(())
     }
 
-    /// Finds the tasks, at any depth, that were stopped with `id` and go on when it is resumed.
+    /// Finds the tasks, at any depth, that were stopped with `id` and are resumed with it.
     pub async fn stopped_with(&self, id: &TaskId) -> Result<Vec<TaskId>> {
         let mut found = Vec::new();
         let mut parents = vec![id.clone()];
@@ -115,20 +115,20 @@ impl Session {
         Ok(StoredChild { row, records, begun, collected, revived, driven })
     }
 
-    /// Returns the row of a task as its owner left it, and whether a living process drives the task. The row of a dead owner is
-    /// read again, because the owner may have ended the task right before its own end.
+    /// Returns the row of a task as its owner left it, and whether a living process drives the task. The row of a dead
+    /// owner is read again: the owner may have ended the task right before dying.
     async fn row_as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
         if !row.state.is_running() || (self.stores.lives)(&row) {
             let driven = row.state.is_running();
             return Ok((row, driven));
         }
         let left = self.stores.store.task(&row.id).await?;
-        // Another epoch: somebody else was faster.
+        // Another epoch: another process has claimed it.
         let driven = left.state.is_running() && left.epoch != row.epoch;
         Ok((left, driven))
     }
 
-    /// Takes these children over, newest first. What is not driven by anybody goes on here.
+    /// Adopts these children, newest first. Tasks without a driver are resumed here.
     pub(crate) async fn restore_children(
         &self,
         family: &Arc<ChildTasks>,
@@ -142,7 +142,7 @@ impl Session {
             let was_collected = collected(&row);
             children.push(self.read_child(row, was_collected, calls, revives).await?);
         }
-        // What has ended is known to those that waited for it, and what was at work keeps its place.
+        // Ended tasks first, for their dependents; then running ones, which keep their slots.
         children.sort_by_key(|child| (child.goes_on(), !child.begun));
         for child in children {
             let (id, delivery, revived) = (child.row.id.clone(), child.row.delivery.clone(), child.revived);
@@ -171,18 +171,18 @@ impl Session {
         if goes_on {
             match self.place_of(&task.id, &task.start).await {
                 Ok(place) => task.set_worktree(place),
-                // A person applied or discarded its changes meanwhile: it stays as it ended.
+                // A person applied or discarded its changes meanwhile: it is not resumed.
                 Err(_) if revived => goes_on = false,
                 Err(e) => return Err(e),
             }
         }
-        // What earlier connections used is not counted against this one.
+        // The usage of earlier connections is not charged to this one.
         if !goes_on && family.parent.outside {
             recall_ended(family, &task, last_outcome(records), row.turns(), collected);
             return Ok(());
         }
         let ports = match self.child_ports(&family.parent, &task) {
-            // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
+            // A task that cannot be resumed here, without a key for instance, must not block the others of a host.
             Err(e) if family.parent.outside => {
                 recall_ended(family, &task, Err(e.english()), row.turns(), collected);
                 return Ok(());
@@ -206,12 +206,12 @@ impl Session {
             return Ok(());
         }
         let admission = family.recall(&task, past, now_ms());
-        // Whoever waits for it gets its result, and need not be told.
+        // A call that waits for it gets its result, so the parent needs no message.
         if revived && !task.start.link.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
             family.revive(&task);
         }
         if begun {
-            // Before it runs, so that a call which is made again finds the task that it began.
+            // Before it runs, so that a repeated call finds the task that it started.
             let grandchildren = self.family(&task.id)?;
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
@@ -220,8 +220,7 @@ impl Session {
         Ok(())
     }
 
-    /// A task that was detached from its parent and is driven elsewhere: its end is heard of here. If its driver dies, it
-    /// goes on here.
+    /// Follows a detached task that another process drives until its end. If its driver dies, the task is resumed here.
     pub(super) fn follow(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
@@ -267,19 +266,19 @@ impl Session {
         });
     }
 
-    /// Brings a known task up to date with its row: another process may have ended, reported, read or collected it.
+    /// Refreshes a known task from its row: another process may have ended, reported, read or collected it.
     pub(crate) async fn refresh(&self, family: &Arc<ChildTasks>, row: &TaskRow) {
         let id = row.id.short();
         let Ok(task) = family.task(id) else { return };
         // The driver of this process reports the end of its own tasks, with their children.
         if !row.state.is_running() && !task.is_done() && row.owner != self.stores.owner {
-            // A journal that cannot be read now is read at the next look.
+            // Ignored: the next refresh reads the journal again.
             let _ = self.adopt_end(family, &task, row.turns()).await;
         }
         family.note_delivery(id, &row.delivery);
     }
 
-    /// Takes over the end of a task that another process drove.
+    /// Adopts the end of a task that another process drove.
     async fn adopt_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
         let records = self.stores.store.records(&task.id).await?;
         let moves = family.ended(task, last_outcome(records), turns, now_ms());
@@ -297,7 +296,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Goes on with a task whose parent has ended: detached from it, or asked for by name.
+    /// Resumes a task whose parent has ended: a detached one, or one requested by id.
     pub(super) async fn resume_alone(
         &self,
         parent: TaskId,
@@ -332,22 +331,22 @@ impl Session {
     }
 }
 
-/// Takes in a task that has ended.
+/// Adopts a task that has ended.
 fn recall_ended(family: &ChildTasks, task: &Arc<LiveTask>, done: Done, turns: u32, collected: bool) {
     let past = PastState::Ended { end: end_of(&done), collected };
     task.finish(done, turns);
     family.recall(task, past, now_ms());
 }
 
-/// A child of the store.
+/// A stored child.
 struct StoredChild {
     row: TaskRow,
     records: Vec<Record>,
-    /// A model was asked, or was about to be.
+    /// Its first request was announced.
     begun: bool,
     /// The parent has the result.
     collected: bool,
-    /// It was stopped with its orchestrator and goes on with it.
+    /// It was stopped with its orchestrator and is resumed with it.
     revived: bool,
     /// A living process drives it.
     driven: bool,
@@ -359,12 +358,12 @@ impl StoredChild {
     }
 }
 
-/// Returns whether a task was delegated by `parent`. What a tool of the application runs is taken up by that tool.
+/// Returns whether a task was delegated by `parent`. A task that a tool of the application runs is resumed by that tool.
 fn is_child(row: &TaskRow, parent: &TaskId) -> bool {
     row.parent.as_ref() == Some(parent) && row.id.short().starts_with("t_")
 }
 
-/// Returns whether a task has its answer, so that resuming it asks nobody.
+/// Returns whether a task has its answer, so that resuming it calls no model.
 fn is_answered(records: &[Record]) -> bool {
     matches!(records.last(), Some(Record::Finished { outcome, .. }) if outcome.stop == StopReason::Answered)
 }
@@ -374,7 +373,7 @@ fn was_stopped_with_parent(records: &[Record]) -> bool {
     matches!(records, [.., Record::Cancelled { with_parent: true, .. }, Record::Finished { .. }])
 }
 
-/// Tasks whose result was collected.
+/// Returns the tasks whose result was collected.
 fn collected(answered: &[AnsweredCalls]) -> HashSet<&str> {
     answered
         .iter()
@@ -397,7 +396,7 @@ fn recalled(
     Arc::new(task)
 }
 
-/// The calls of a journal to `subagent` that have their answer.
+/// Returns the answered `subagent` calls of a journal.
 fn answered(session: &Session, records: &[Record]) -> Vec<AnsweredCalls> {
     let Ok(replayed) = replay(records, session.place.tools.effects(), 0) else { return Vec::new() };
     let mut open = HashMap::new();
@@ -430,7 +429,7 @@ fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Recor
     for record in records {
         let Record::Steered { key, .. } = record else { continue };
         announced.extend(ended_task(key));
-        // Earlier news of its end was of the end before.
+        // Earlier news was of its previous end.
         for id in revived_tasks(key) {
             announced.remove(id);
             revived.insert(id);
@@ -452,11 +451,11 @@ fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Recor
     }
 }
 
-/// The calls of a journal that delegate and wait.
+/// Returns the calls of a journal that delegate and wait.
 fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> BegunTasks {
     let mut begun = BegunTasks::default();
     let Ok(replayed) = replay(records, session.place.tools.effects(), 0) else { return begun };
-    // What was begun before the person last said something belongs to another analysis.
+    // Investigations before the person's last message belong to another analysis.
     let said = records.iter().rposition(|record| matches!(record, Record::Said { .. })).unwrap_or(0);
     let turns = records[..said].iter().filter(|record| matches!(record, Record::Replied { .. })).count();
     begun.kept = replayed.run.kept_calls().iter().map(|key| key.idempotency_key(parent)).collect();

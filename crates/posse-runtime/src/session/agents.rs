@@ -1,4 +1,4 @@
-//! Who can be delegated to: the agents of files and those made while the session runs.
+//! Agents to delegate to: those of files, and those made while the session runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::ports::{KeptAgent, unknown_agent};
 #[derive(Clone)]
 pub(crate) struct DefinedAgent {
     pub definition: Arc<Definition>,
-    /// Grows when it is defined again.
+    /// Incremented when it is defined again.
     pub version: u32,
     /// Idempotency key of the call that defined it: the same call gets the same answer.
     pub key: String,
@@ -40,7 +40,7 @@ pub(crate) enum AgentSource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DefineOutcome {
     pub version: u32,
-    /// Another process had defined the same agent.
+    /// Another process has defined the same agent.
     pub unchanged: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum IfExists {
 }
 
 impl Session {
-    /// Everyone who can be delegated to, by name.
+    /// Lists all agents to delegate to, by name.
     pub(crate) fn agents(&self) -> Vec<Arc<Definition>> {
         let defined = self.defined();
         let mut all = self.stores.agents.list();
@@ -67,7 +67,7 @@ impl Session {
         all
     }
 
-    /// For a model: what is hidden from its lists does not exist for it, however it learned the name.
+    /// Finds an agent for a model: agents that are hidden from its lists do not exist for it.
     pub(crate) fn find_agent(&self, name: &str) -> Result<Arc<Definition>> {
         let defined = AgentName::parse(name).ok().and_then(|name| self.defined().get(&name).cloned());
         if let Some(defined) = defined {
@@ -81,7 +81,7 @@ impl Session {
         Err(unknown_agent(name, known.iter().map(|definition| definition.name.as_str())))
     }
 
-    /// The error about an unknown agent, with the agents of this session among those that it names.
+    /// Creates the error for an unknown agent, which names agents of this session.
     fn suggesting_defined(&self, name: &str, error: Error) -> Error {
         let defined: Vec<String> = self.defined().keys().map(ToString::to_string).collect();
         if error.code() != ErrorCode::AgentNotFound || defined.is_empty() {
@@ -95,7 +95,7 @@ impl Session {
         error.hint(hint)
     }
 
-    /// Adds an agent for this session. Tasks at work keep the agent they started with.
+    /// Adds an agent for this session. Running tasks keep the agent they started with.
     pub(crate) fn define(
         &self,
         definition: Definition,
@@ -115,7 +115,7 @@ impl Session {
             (Some(known), _) if known.source == AgentSource::Kept && *known.definition == definition => {
                 (known.version, AgentSource::TakenOver)
             }
-            // What a file says counts as the first version.
+            // The definition in a file is the first version.
             (None, Some(_)) if if_exists == IfExists::Replace => (2, AgentSource::Own),
             (None, None) => (1, AgentSource::Own),
             _ => return Err(already_exists(&name, localized!("agent-exists-hint"))),
@@ -126,7 +126,7 @@ impl Session {
         Ok(outcome)
     }
 
-    /// Scope of the agent of this name that is not made by `define`.
+    /// Returns the scope of the agent of this name that is not made by `define`.
     fn scope_in_files(&self, name: &AgentName) -> Option<DefinitionScope> {
         self.stores.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
     }
@@ -140,10 +140,10 @@ impl Session {
         self.stores.store.keep_agent(&self.id, kept, now_ms()).await
     }
 
-    /// Takes in agents that other processes made in this session and that are newer than those known here.
+    /// Loads agents that other processes made in this session and that are newer than those known here.
     pub(crate) async fn recall_agents(&self) -> Result<()> {
         let all = match self.stores.store.kept_agents(&self.id).await {
-            // Deleted while it is in use: tasks can still be asked for, and their results read.
+            // The session was deleted while in use: its tasks and results can still be read.
             Err(e) if e.code() == ErrorCode::SessionNotFound => return Ok(()),
             all => all?,
         };
@@ -155,7 +155,7 @@ impl Session {
             if self.scope_in_files(&name) == Some(DefinitionScope::BuiltIn) {
                 continue;
             }
-            // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
+            // It was accepted once; if it fails now, requests for the agent fail as for an unknown one.
             let Ok(definition) = recalled(self, &kept.arguments) else { continue };
             let KeptAgent { version, key, .. } = kept;
             let source = AgentSource::Kept;

@@ -1,5 +1,4 @@
-//! What a session does beside its work: it shows that it lives, and hears when somebody in another process wants one of
-//! its tasks to end.
+//! Background work of a session: heartbeats, and cancel requests and messages of other processes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,15 +13,15 @@ use crate::context::now_ms;
 use crate::inbox::InboxMessage;
 use crate::ports::{QuestionState, SteeringMessage};
 
-/// Poll interval for cancel requests.
+/// Poll interval for cancel requests and messages.
 const LISTEN: Duration = Duration::from_secs(1);
-/// An owner on another machine is taken for dead after a minute of silence, and so is a holder of leases on any machine.
+/// Heartbeat interval. A lease holder, or an owner on another machine, counts as dead after a minute of silence.
 const BEAT: Duration = Duration::from_secs(5);
-/// So many of them may be missed.
+/// Heartbeats that may be missed.
 const BEATS_MISSED: u32 = 12;
 
 impl Session {
-    /// Drives something to its end, and attends to the store meanwhile.
+    /// Drives a future to its end, with heartbeats and polls of the store meanwhile.
     pub(super) async fn with_heartbeat<T>(&self, driven: impl Future<Output = T>) -> T {
         tokio::select! {
             ended = driven => ended,
@@ -38,7 +37,7 @@ impl Session {
             tokio::time::sleep(listen).await;
             if last.elapsed() >= beat {
                 last = Instant::now();
-                // A store that cannot be written to is noticed by whoever writes what matters.
+                // Ignored: a failing store is reported by the next journal commit.
                 let _ = self.stores.store.beat(&self.stores.owner, now_ms()).await;
             }
             self.cancel_requested_tasks(&mut heard).await;
@@ -46,12 +45,12 @@ impl Session {
         }
     }
 
-    /// Hears what was wanted before this process took over.
+    /// Applies cancel requests from before this process took over.
     pub(super) async fn apply_cancel_requests(&self) {
         self.cancel_requested_tasks(&mut HashSet::new()).await;
     }
 
-    /// Passes messages and answers of other processes on to the tasks that they are for.
+    /// Delivers messages and answers of other processes to their tasks.
     async fn deliver_messages(&self) {
         for SteeringMessage { task, key, text, .. } in
             self.stores.store.queued_messages(&self.id).await.unwrap_or_default()
@@ -82,7 +81,7 @@ impl Session {
             match (own, delegated) {
                 (_, Some(family)) => drop(self.cancel(&family, id.short(), "somebody cancelled it").await),
                 (Some(family), None) => family.parent.own.now.cancel(),
-                // Not here, or not here yet.
+                // Not driven here, or not yet.
                 (None, None) => continue,
             }
             heard.insert(id);

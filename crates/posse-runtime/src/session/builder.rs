@@ -1,4 +1,4 @@
-//! Composition of a session: one value for each question that its owner has to answer.
+//! Composition of a session: its sources, policy, workspace and watchers.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
@@ -18,7 +18,7 @@ use crate::observe::Observers;
 use crate::ports::{AgentLookup, ModelResolver, Store, TaskRow, Verifier, WorktreeSource};
 use crate::toolbox::Toolbox;
 
-/// Everything a session is built from, in four groups.
+/// The parts of a session, in four groups.
 pub struct SessionBuilder {
     pub id: String,
     pub stores: SessionStores,
@@ -27,9 +27,9 @@ pub struct SessionBuilder {
     pub watchers: SessionWatchers,
 }
 
-/// Sources of a session: its store, its models and its agents, and the name under which it drives tasks.
+/// Sources of a session: its store, its models and its agents, and the owner name under which it drives tasks.
 pub struct SessionStores {
-    /// Name of this process in the store, so that others can tell whether it still lives.
+    /// Owner name of this process in the store, by which others check whether it is alive.
     pub owner: String,
     /// Tells whether the process that drives a running task is alive.
     pub lives: fn(&TaskRow) -> bool,
@@ -47,7 +47,7 @@ pub struct SessionPolicy {
     pub rules: BoardLimits,
     /// Tools with which its tasks delegate.
     pub facades: SessionFacades,
-    /// A holder of write leases that was silent for longer than this may lose them.
+    /// A holder of write leases without a heartbeat for longer than this may lose them.
     pub lease_ms: u64,
 }
 
@@ -63,7 +63,7 @@ impl SessionPolicy {
 pub struct SessionPlace {
     pub workspace: String,
     pub tools: Toolbox,
-    /// Runs the commands that check results. Without one, a task that has to be verified fails.
+    /// Runs the commands that verify results. Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
     /// Gives tasks a worktree of their own. Without one, no task is isolated.
     pub worktrees: Option<Arc<dyn WorktreeSource>>,

@@ -1,6 +1,6 @@
-//! The doors through which a model delegates. Each makes one `TaskRequest` of what its seed's tool takes, and says what came
-//! of the task in that tool's words; none of them manages tasks. Which doors there are is configuration, because each
-//! costs tokens in every request.
+//! The tools with which a model delegates. Each turns its arguments into one `TaskRequest` and words the result in its own
+//! format; none of them manages tasks. Which tools are offered is configuration, because each costs tokens in every
+//! request.
 
 mod agent;
 mod alias;
@@ -35,7 +35,7 @@ pub(super) use investigate::InvestigationCounter;
 
 /// Characters of one answer; the whole text is in the store.
 const ANSWER_CHARS_MAX: usize = 20_000;
-/// Turns of a task when its agent does not say: these doors bound by time and calls.
+/// Default maximum turns of a task: these tools bound by time and calls.
 const TURNS: u32 = 100;
 /// Time for a cancelled task to end.
 const CANCEL_WAIT: Duration = Duration::from_secs(3);
@@ -83,7 +83,7 @@ impl Facade {
     }
 }
 
-/// The doors of one session.
+/// The facades of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionFacades(BTreeSet<Facade>);
 
@@ -114,12 +114,12 @@ impl SessionFacades {
         tools(self, &Weak::new(), agents).iter().map(|tool| tool.spec().clone()).collect()
     }
 
-    /// The same of those that somebody with this grant may call.
+    /// Returns the tool descriptions of the facades that this grant allows.
     pub fn offered(&self, agents: &dyn AgentLookup, grant: &Grant) -> Result<Vec<ToolSpec>> {
         Ok(Toolbox::new(tools(self, &Weak::new(), agents))?.offered(grant))
     }
 
-    /// About how many tokens each of them takes in a request, and the guidance that goes with them.
+    /// Estimates the tokens that each tool and its guidance take in a request.
     pub fn costs(&self, agents: &dyn AgentLookup) -> Vec<(String, u64)> {
         let cost = |spec: ToolSpec| (spec.name.clone(), Toolbox::cost(&[spec]));
         let mut costs: Vec<(String, u64)> = self.specs(agents).into_iter().map(cost).collect();
@@ -128,7 +128,7 @@ impl SessionFacades {
     }
 }
 
-/// The tools of these doors. Agents are only looked at where a description lists them.
+/// Creates the tools of these facades. Agents are only listed where a description names them.
 pub(super) fn tools(
     facades: &SessionFacades,
     session: &Weak<Session>,
@@ -155,12 +155,12 @@ fn spec(name: &str, description: impl Into<String>, input_schema: impl Into<Stri
         name: name.to_owned(),
         description: description.into(),
         input_schema: input_schema.into(),
-        // A call that is made again after a crash has the same key and gets the same task.
+        // A call that is repeated after a crash has the same key and gets the same task.
         effect: ToolEffect::Idempotent,
     }
 }
 
-/// Terms of a task whose caller waits for it: the caller waits for its place too.
+/// Terms of a task whose caller waits for it: it is queued rather than rejected.
 fn waited_for() -> SpawnTerms {
     SpawnTerms { queue: Some(true), ..SpawnTerms::default() }
 }
@@ -178,7 +178,7 @@ pub(super) fn check_room(
     Ok(CallProposal::default())
 }
 
-/// A task that was waited for. `None`: it was told to end and has not yet.
+/// A task that was waited for. `None`: it was cancelled and has not ended yet.
 pub(crate) struct DelegatedTask {
     pub task: Arc<LiveTask>,
     done: Option<Done>,
@@ -215,12 +215,12 @@ pub(crate) async fn delegate(
         () = given_up => None,
         never = answer_questions(delegation, &task, answer) => match never {},
     };
-    // Its answer is given here; it can be collected by nobody else.
+    // Its result is delivered here; no other call can collect it.
     let _ = family.collect(task.id.short());
     Ok(DelegatedTask { task, done })
 }
 
-/// Answers the questions of a task for as long as it is polled.
+/// Answers the questions of a task for as long as the future is polled.
 async fn answer_questions(
     delegation: &Delegation,
     task: &LiveTask,
@@ -236,7 +236,7 @@ async fn answer_questions(
         answered = question.id;
         let text = answer(&question).await;
         let key = format!("{}/answer/{}", task.id, question.id);
-        // If it cannot be stored, the question ends by its own deadline.
+        // Ignored: if the answer cannot be stored, the question ends at its deadline.
         let _ = delegation.answer(task.id.short(), text, &key).await;
     }
 }
@@ -250,13 +250,13 @@ impl DelegatedTask {
         self.done.as_ref()?.as_deref().ok()
     }
 
-    /// Why it did not complete.
+    /// Why the task did not complete.
     fn failure(&self) -> String {
         let told = self.done.as_ref().map(failure);
         told.map_or_else(|| "cancelled".to_owned(), |why| why.unwrap_or_default())
     }
 
-    /// In whole seconds, as far as there are any.
+    /// In whole seconds, if there are any.
     fn seconds(&self) -> String {
         let wall_ms = self.task.start.agent.limits.wall_ms_max;
         match wall_ms % 1000 {

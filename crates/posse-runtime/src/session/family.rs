@@ -1,4 +1,4 @@
-//! Whoever delegates, and the tasks it delegated. What is started, queued, ended and collected goes through here.
+//! A parent and its child tasks: the table through which tasks are started, queued, ended and collected.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,29 +24,29 @@ use crate::driver::StopTokens;
 use crate::inbox::{ChildNews, InboxMessage, TaskInbox};
 use crate::ports::{ResultDelivery, TaskWorktree};
 
-/// The task that delegates: nothing it hands out exceeds what it has itself.
+/// The task that delegates. No child exceeds its grant, limits or budget.
 pub(crate) struct ParentTask {
     pub id: TaskId,
     pub grant: Grant,
     pub agent: Agent,
     pub workspace: String,
-    /// If it works apart from others, so do its children.
+    /// Worktree of an isolated parent; its children share it.
     pub place: Option<TaskWorktree>,
     pub budget: Arc<TaskAccount>,
-    /// Messages for it.
+    /// Messages for the parent.
     pub inbox: TaskInbox,
-    /// Ends it, with its children.
+    /// Stops the parent, with its children.
     pub own: StopTokens,
-    /// Ends its children, and nothing else.
+    /// Stops the children only.
     pub stop: StopTokens,
-    /// It has no run and no journal here: its children outlive it, and how far their results have reached it is in the store.
+    /// An MCP host: it has no run and no journal here, and its children outlive it. The store records which results it got.
     pub outside: bool,
-    /// Advice for tasks that ask for write rights in vain: how a person grants them.
+    /// Advice for tasks that are refused write rights: how a person grants them.
     pub writing_advice: Option<String>,
 }
 
 impl ParentTask {
-    /// Creates the parent for a task of this session; `own` ends it, with its children.
+    /// Creates the parent for a task of this session; `own` stops it, with its children.
     pub fn new(
         id: TaskId,
         start: &TaskStart,
@@ -73,16 +73,16 @@ impl ParentTask {
 pub(crate) struct ChildTasks {
     pub parent: ParentTask,
     children: Mutex<ChildState>,
-    /// Wakes those who wait for a task to be in the store.
+    /// Notified when a task is in the store.
     stored: Notify,
 }
 
 struct ChildState {
     board: TaskBoard,
     tasks: Tasks,
-    /// By the key of the spawn that made it.
+    /// By the idempotency key of the spawn.
     keys: HashMap<String, Arc<LiveTask>>,
-    /// Tasks that go on with the parent, of which it was not told yet.
+    /// Resumed tasks that the parent was not notified of yet.
     revived: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ impl ChildState {
 }
 
 impl ChildState {
-    /// Notes that whoever delegated it was told of its end. The announcement of a launched task has its result in it.
+    /// Records that the parent was notified of the end. The announcement of a launched task contains its result.
     fn mark_told(&mut self, task: &LiveTask) {
         task.set_told();
         if task.start.link.pushed {
@@ -125,7 +125,7 @@ impl ChildTasks {
         Self { parent, children: Mutex::new(children), stored: Notify::new() }
     }
 
-    /// Takes a task in, or says why not.
+    /// Admits a task, or says why not.
     pub fn admit(&self, task: &Arc<LiveTask>, now_ms: u64) -> Result<Admission> {
         let mut children = self.lock();
         let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
@@ -138,12 +138,12 @@ impl ChildTasks {
         self.lock().board.check_room(terms)
     }
 
-    /// Notes that a task which was stopped with the parent goes on with it.
+    /// Records that a task which was stopped with the parent is resumed with it.
     pub fn revive(&self, task: &LiveTask) {
         self.lock().revived.push(task.id.short().to_owned());
     }
 
-    /// A task of an earlier process.
+    /// Adds a task of an earlier process.
     pub fn recall(&self, task: &Arc<LiveTask>, past: PastState, now_ms: u64) -> Admission {
         let mut children = self.lock();
         children.insert(task);
@@ -160,7 +160,7 @@ impl ChildTasks {
         children.board.forget(task.id.short(), now_ms)
     }
 
-    /// A task has ended: its result can be collected, and others may start.
+    /// Ends a task: its result can be collected, and others may start.
     pub fn ended(&self, task: &LiveTask, done: Done, turns: u32, now_ms: u64) -> Vec<BoardMove> {
         let end = end_of(&done);
         let mut children = self.lock();
@@ -168,7 +168,7 @@ impl ChildTasks {
         children.board.ended(task.id.short(), end, now_ms)
     }
 
-    /// A task that waited for its write lease has it.
+    /// Records that a task has the write lease that it waited for.
     pub fn leased(&self, task: &LiveTask, now_ms: u64) -> Vec<BoardMove> {
         self.lock().board.leased(task.id.short(), now_ms)
     }
@@ -181,7 +181,7 @@ impl ChildTasks {
         Ok((children.tasks[&id].clone(), met, moves))
     }
 
-    /// Gives a task's result away, once.
+    /// Collects a task's result, once.
     pub fn collect(&self, id: &str) -> Result<Arc<LiveTask>> {
         let mut children = self.lock();
         let id = children.own_id(id);
@@ -189,7 +189,7 @@ impl ChildTasks {
         Ok(children.tasks[&id].clone())
     }
 
-    /// Takes over that the end of a task was announced by an earlier process.
+    /// Restores that the end of a task was announced by an earlier process.
     pub fn recall_told(&self, id: &str) {
         let mut children = self.lock();
         if let Some(task) = children.tasks.get(id).cloned() {
@@ -197,7 +197,7 @@ impl ChildTasks {
         }
     }
 
-    /// Takes over what the store says about a result: another process may have reported, read or collected it.
+    /// Applies the delivery state of the store: another process may have reported, read or collected a result.
     pub fn note_delivery(&self, id: &str, delivery: &ResultDelivery) {
         let mut children = self.lock();
         let Some(task) = children.tasks.get(id).cloned() else { return };
@@ -207,7 +207,7 @@ impl ChildTasks {
         match delivery {
             ResultDelivery::Unreported | ResultDelivery::Reported => {}
             ResultDelivery::Read => children.board.read(id),
-            // One that has not ended here yet is looked at again when it has.
+            // A task that has not ended here yet is refreshed again when it has.
             ResultDelivery::Collected { .. } => drop(children.board.collect(id)),
         }
     }
@@ -217,7 +217,7 @@ impl ChildTasks {
         self.lock().own_id(id)
     }
 
-    /// A task that was not collected yet.
+    /// Returns a task that was not collected yet.
     pub fn tracked(&self, id: &str) -> Result<Arc<LiveTask>> {
         let mut children = self.lock();
         let id = children.own_id(id);
@@ -225,7 +225,7 @@ impl ChildTasks {
         Ok(children.tasks[&id].clone())
     }
 
-    /// Any task of this family, also one that was collected.
+    /// Returns any task of this parent, also a collected one.
     pub fn task(&self, id: &str) -> Result<Arc<LiveTask>> {
         let children = self.lock();
         children.tasks.get(&children.own_id(id)).cloned().ok_or_else(|| {
@@ -259,7 +259,7 @@ impl ChildTasks {
         self.lock().board.is_unread(task.id.short())
     }
 
-    /// Tells those who wait for it that a task is in the store.
+    /// Marks a task as stored and wakes its waiters.
     pub fn note_stored(&self, task: &LiveTask) {
         task.stored.set_exists();
         self.stored.notify_waiters();
@@ -268,7 +268,7 @@ impl ChildTasks {
     /// Waits for the task with this idempotency key until it is in the store.
     pub async fn stored_with_key(&self, key: &str) -> Arc<LiveTask> {
         loop {
-            // First, so that a task from now on is noticed.
+            // Subscribed first, so that no notification is missed.
             let stored = self.stored.notified();
             if let Some(task) = self.with_key(key).filter(|task| task.stored.exists()) {
                 return task;
@@ -282,17 +282,17 @@ impl ChildTasks {
         self.lock().keys.get(key).cloned()
     }
 
-    /// Results nobody asked for yet.
+    /// Counts results that were not collected yet.
     pub fn uncollected(&self) -> usize {
         self.lock().board.uncollected()
     }
 
-    /// Tasks that run or can come to run without another admission.
+    /// Counts tasks that run or can start without another admission.
     pub fn places_taken(&self) -> usize {
         self.lock().board.places_taken()
     }
 
-    /// Returns the running tasks.
+    /// Returns the tasks that have not ended.
     pub fn running(&self) -> Vec<Arc<LiveTask>> {
         self.lock().tasks.values().filter(|task| !task.is_done()).cloned().collect()
     }
@@ -302,7 +302,7 @@ impl ChildTasks {
     }
 }
 
-/// So many ends are announced before one turn; the others before the next.
+/// Maximum ends announced before one turn; the others follow before the next.
 const ENDS_MAX: usize = 20;
 
 impl ChildNews for ChildTasks {
@@ -354,20 +354,20 @@ impl ChildNews for ChildTasks {
     }
 }
 
-/// Begins the key of the message that names tasks which go on with their orchestrator.
+/// Key prefix of the message that names tasks which are resumed with their orchestrator.
 const REVIVED: &str = "revived/";
 
-/// The tasks that a message with this key said go on.
+/// Returns the tasks that a message with this key named as resumed.
 pub(crate) fn revived_tasks(key: &str) -> impl Iterator<Item = &str> {
     key.strip_prefix(REVIVED).into_iter().flat_map(|tasks| tasks.split(','))
 }
 
-/// The key of the message that announces the end of a task.
+/// Returns the key of the message that announces the end of a task.
 fn end_key(id: &str) -> String {
     format!("ended/{id}")
 }
 
-/// The task whose end a message with this key announced.
+/// Returns the task whose end a message with this key announced.
 pub(crate) fn ended_task(key: &str) -> Option<&str> {
     key.strip_prefix("ended/")
 }

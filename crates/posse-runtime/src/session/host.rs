@@ -1,5 +1,5 @@
-//! A session whose orchestrator is a program outside, which speaks some protocol. It has no run of its own: it comes and goes, and
-//! what it delegated stays. Several of them can be in one session at the same time, each in its own process.
+//! A session whose orchestrator is an external program, such as an MCP host. It has no run of its own: it connects and
+//! disconnects, and its tasks stay. Several hosts can share a session, each in its own process.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,17 +27,17 @@ use crate::ports::{ApprovalQuery, TaskFilter, TaskQuery, TaskRow, ToolOutput};
 
 /// Number of earlier tasks that a new process loads. The others stay in the store.
 const RECALLED_MAX: u32 = 100;
-/// A caller from outside has no run whose time could be over; each call has its own end.
+/// A host has no run whose time could be over; each call has its own timeout.
 const TIME_LEFT: Duration = Duration::from_secs(3_600);
 
-/// The room of a session as a program outside has it. Dropping it leaves the tasks as they are.
+/// A session as an external program uses it. Dropping it leaves the tasks as they are.
 pub struct HostSession {
     session: Arc<Session>,
     family: Arc<ChildTasks>,
     delegation: Delegation,
-    /// Taken in by one at a time, so that nothing is driven twice.
+    /// Serializes syncs, so that no task is driven twice.
     syncing: Mutex<()>,
-    /// Calls under way, by key: the same call made again waits for the first.
+    /// Calls in progress, by key: a repeated call waits for the first.
     under_way: std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>,
     attending: JoinHandle<()>,
 }
@@ -46,15 +46,14 @@ pub struct HostSession {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedReply {
     pub text: String,
-    /// The same as an object; `None` if it is plain text.
+    /// The reply as an object; `None` if it is plain text.
     pub object: Option<Value>,
     pub is_error: bool,
 }
 
 impl Session {
-    /// Opens the room for a program outside, with what was delegated from here before: what a dead process left goes on.
-    /// `agent` is what a definition that does not say gets its model and its limits from. `writing_advice` is told to whoever asks
-    /// for tasks that write, if they may not.
+    /// Opens the session for an external program, with its earlier tasks: those of a dead process are resumed. `agent` has
+    /// the default model and limits of definitions. `writing_advice` is shown to callers that are refused write rights.
     pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<HostSession> {
         self.stores.store.create_session(&self.id, &self.place.workspace, now_ms()).await?;
         let own = self.watchers.stop.child();
@@ -97,13 +96,13 @@ impl Drop for HostSession {
 }
 
 impl HostSession {
-    /// Returns the delegation of this host, after taking in what other processes defined and delegated.
+    /// Returns the delegation of this host, after loading definitions and tasks of other processes.
     pub async fn delegation(&self) -> Result<&Delegation> {
         self.sync_with_store().await?;
         Ok(&self.delegation)
     }
 
-    /// Creates a call of this host. `key` is the same for every attempt at it.
+    /// Creates a call of this host. `key` is its idempotency key.
     pub fn call<'a>(&self, key: &'a str, cancel: &'a CancellationToken) -> DelegationCall<'a> {
         DelegationCall { key, cancel, time_left: TIME_LEFT }
     }
@@ -141,7 +140,7 @@ impl HostSession {
         }
     }
 
-    /// Waits for an earlier attempt at the call with this key, and takes in what other processes did.
+    /// Waits for an earlier attempt at the call with this key, then loads changes of other processes.
     async fn begin(&self, key: &str) -> Result<CallTurn<'_>> {
         let turn = self.under_way().entry(key.to_owned()).or_default().clone();
         let turn = CallTurn { hosted: self, key: key.to_owned(), held: Some(turn.lock_owned().await) };
@@ -153,7 +152,7 @@ impl HostSession {
         self.under_way.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Prints a reply, once, without the keys in it.
+    /// Prints a reply, with secrets redacted.
     pub fn print(&self, reply: ToolReply) -> PrintedReply {
         let is_error = reply.is_error;
         let (text, object) = match reply.content {
@@ -178,12 +177,12 @@ impl HostSession {
         &self.session.id
     }
 
-    /// The task that a call with this key began.
+    /// Returns the task that a call with this key started.
     pub fn begun_by(&self, key: &str) -> Option<TaskId> {
         self.family.with_key(key).map(|task| task.id.clone())
     }
 
-    /// Waits until a call with this key has begun a task. The task is in the store then.
+    /// Waits until a call with this key has started a task. The task is in the store then.
     pub async fn begun(&self, key: &str) -> TaskId {
         self.family.stored_with_key(key).await.id.clone()
     }
@@ -196,13 +195,13 @@ impl HostSession {
         Ok(tasks.iter().map(|task| task.report()).collect())
     }
 
-    /// A task as the store has it.
+    /// Returns a task's row in the store.
     pub async fn row(&self, id: &str) -> Result<TaskRow> {
         let task = self.family.task(id)?;
         self.session.stores.store.task(&task.id).await
     }
 
-    /// Calls of this session's tasks that wait for a person's yes.
+    /// Lists calls of this session's tasks that wait for approval.
     pub async fn open_approvals(&self) -> Result<Vec<ParkedCall>> {
         let open = self.session.stores.store.approvals(ApprovalQuery::Open).await?;
         Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
@@ -222,7 +221,7 @@ impl HostSession {
         self.family.running().iter().map(|task| task.id.clone()).collect()
     }
 
-    /// Takes in what other processes defined and delegated in this session since it was last looked at.
+    /// Loads definitions and tasks of other processes in this session.
     async fn sync_with_store(&self) -> Result<()> {
         let _one_at_a_time = self.syncing.lock().await;
         self.session.recall_agents().await?;
@@ -247,19 +246,19 @@ impl HostSession {
         self.session.restore_children(&self.family, new, |_| false, &BegunTasks::default(), false).await
     }
 
-    /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still
-    /// under way here is written down. Returns what was let go.
+    /// Releases ownership of all tasks that this process drives, so that another one can claim them. Later writes from
+    /// here fail. Returns the released tasks.
     pub async fn let_go(&self) -> Result<Vec<TaskId>> {
         self.session.let_go(&self.family.parent.id).await
     }
 
-    /// Ends everything that was delegated from here and waits a moment for it.
+    /// Cancels all tasks of this host and waits a moment for their ends.
     pub async fn cancel_all(&self) {
         self.session.cancel_all(&self.family).await;
     }
 }
 
-/// The turn of one attempt at a call. Dropping it lets the next attempt begin.
+/// The turn of one attempt at a call. Dropping it lets the next attempt start.
 struct CallTurn<'a> {
     hosted: &'a HostSession,
     key: String,
@@ -270,7 +269,7 @@ impl Drop for CallTurn<'_> {
     fn drop(&mut self) {
         self.held = None;
         let mut under_way = self.hosted.under_way();
-        // The map has it, and no attempt that waits.
+        // Only the map holds it: no attempt waits.
         if under_way.get(&self.key).is_some_and(|turn| Arc::strong_count(turn) == 1) {
             under_way.remove(&self.key);
         }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Gives each task the lowest number that no task has.
+/// Allocates the lowest free number to each task.
 #[derive(Default)]
 pub(super) struct TaskNumbers(Mutex<NumberPool>);
 
 #[derive(Default)]
 struct NumberPool {
     last: u32,
-    /// Up to `last`, taken and given back.
+    /// Released numbers up to `last`.
     free: BTreeSet<u32>,
 }
 
@@ -24,12 +24,12 @@ impl TaskNumbers {
         })
     }
 
-    /// Returns a number whose task did not come to be.
+    /// Releases the number of a task that was not created.
     pub fn release(&self, number: u32) {
         self.lock().free.insert(number);
     }
 
-    /// Gives none up to this one any more.
+    /// Skips all numbers up to this one.
     pub fn skip_to(&self, number: u32) {
         let mut pool = self.lock();
         pool.last = pool.last.max(number);

@@ -1,4 +1,4 @@
-//! What a child can say to whoever delegated to it while it works: ask a question, report how far it is.
+//! Tools of a child for talking to its parent while it runs: questions and progress reports.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(super) fn tools(session: &Weak<Session>) -> [Arc<dyn Tool>; 2] {
     [
         Arc::new(AskParent {
             session: session.clone(),
-            // Asked again after a crash: the store has the question, and an answer that came meanwhile.
+            // A call that is repeated after a crash finds its question, and its answer, in the store.
             spec: spec("ask_parent", ASK, ASK_SCHEMA, ToolEffect::Idempotent),
         }),
         Arc::new(ReportProgress {
@@ -130,7 +130,7 @@ async fn answer_to(
     if answered.is_some() {
         return Ok(answered);
     }
-    // An answer of another process may have come first.
+    // Another process may have answered first.
     match session.stores.store.close_question(&task.id, id).await?.state {
         QuestionState::Answered(text) => Ok(Some(text)),
         QuestionState::Open | QuestionState::Closed => Ok(None),

@@ -1,4 +1,4 @@
-//! The `shared_context` tool: the session's small memory, for whoever was given it.
+//! The `shared_context` tool: the session's shared memory, for tasks that are granted it.
 
 use std::sync::{Arc, Weak};
 
@@ -24,7 +24,7 @@ pub(super) fn tool(session: Weak<Session>) -> Arc<dyn Tool> {
         name: "shared_context".to_owned(),
         description: include_str!("../../prompts/shared_context_tool.md").trim_end().to_owned(),
         input_schema: include_str!("../../prompts/shared_context_tool.schema.json").to_owned(),
-        // The store knows the call's key: what was written before a crash is not written again.
+        // The call's key is an idempotency key: a write that is repeated after a crash changes nothing.
         effect: ToolEffect::Idempotent,
     };
     Arc::new(SharedContextTool { session, spec })
@@ -39,7 +39,7 @@ impl Tool for SharedContextTool {
         false
     }
 
-    /// Each action has its own fields, and its own words for what is wrong with them.
+    /// Each action has its own fields and error messages.
     fn checks_arguments(&self) -> bool {
         true
     }
@@ -86,7 +86,7 @@ async fn answer(
     let caller =
         ContextCaller { session: &session.id, participant: &participant, idempotency_key: Some(call.key) };
     let answered = perform(&*session.stores.store, caller, request);
-    // Only a wait takes time, and it is not worth more than the caller's.
+    // Only a wait takes time, and it is bounded by the caller's.
     tokio::select! {
         biased;
         answer = answered => answer,

@@ -1,4 +1,4 @@
-//! Warnings about what a task asks for and does not get. Nothing is taken away silently.
+//! Warnings about rights and limits that a task asks for and does not get.
 
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::AgentName;
@@ -8,18 +8,18 @@ use posse_core::tool::ToolEffect;
 
 use crate::toolbox::Toolbox;
 
-/// Tools of ours that change files.
+/// Built-in tools that change files.
 const WRITING: [&str; 3] = ["write", "edit", "bash"];
 
-/// The warning about a bound of a call that is higher than what there is.
+/// Warns of a bound in a call that exceeds the limit.
 pub fn of_call(lowered: LoweredBound) -> String {
     let LoweredBound { name, .. } = lowered;
     let (asked, given) = shown(lowered);
     format!("{name}: {asked} was lowered to {given}")
 }
 
-/// Warnings about tools that an agent's definition names, that exist, and that its tasks do not get. `writing_advice` is what a person can do about
-/// tools that write.
+/// Warns of existing tools that an agent's definition names and its tasks do not get. `writing_advice` says what a person
+/// can do about tools that write.
 pub fn of_tools(
     agent: &AgentName,
     rights: &Rights,
@@ -31,7 +31,7 @@ pub fn of_tools(
     let effect = |tool: &str| effects.get(tool).copied().unwrap_or(ToolEffect::Unsafe);
     let denied =
         |tool: &str| rights.deny.iter().any(|pattern| pattern.names(tool) && pattern.argument().is_none());
-    // A session that may not write may be without these tools altogether.
+    // A session that may not write may lack these tools altogether.
     let names = || tools.names().chain(WRITING.into_iter().filter(|_| writing_advice.is_some()));
     let is_withheld = |pattern: &&ToolPattern| {
         let mut named = names().filter(|tool| pattern.names(tool) && !denied(tool)).peekable();
@@ -60,7 +60,7 @@ pub fn of_tools(
     notes
 }
 
-/// Money is shown in dollars, as it was asked for.
+/// Prints money in dollars, as in the request.
 fn shown(LoweredBound { name, asked, given }: LoweredBound) -> (String, String) {
     match name {
         "max_cost_usd" => ((asked as f64 / 1e6).to_string(), (given as f64 / 1e6).to_string()),

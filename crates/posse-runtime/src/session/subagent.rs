@@ -22,7 +22,7 @@ use crate::ports::{BoxFuture, CallProposal, DelegationFact, Tool, ToolContext, T
 
 const DESCRIPTION: &str = include_str!("../../prompts/subagent_tool.md");
 const SCHEMA: &str = include_str!("../../prompts/subagent_tool.schema.json");
-/// Left out of the description where there is no shared context.
+/// Omitted from the description without shared context.
 const SHARED_CONTEXT_ADVICE: &str = " Put larger context into shared_context and name the key in the task.";
 const LAUNCH_DESCRIPTION: &str = include_str!("../../prompts/launch_tool.md");
 const LAUNCH_SCHEMA: &str = include_str!("../../prompts/launch_tool.schema.json");
@@ -47,7 +47,7 @@ impl SubagentTool {
             name: DELEGATION.to_owned(),
             description,
             input_schema: schema,
-            // A call that is made again after a crash has the same key and gets the same task.
+            // A call that is repeated after a crash has the same key and gets the same task.
             effect: ToolEffect::Idempotent,
         };
         Self { session, spec }
@@ -71,7 +71,7 @@ impl Tool for SubagentTool {
         spec
     }
 
-    /// Two ways to call it, each with its own words for what is wrong.
+    /// The tool has two call formats, each with its own error messages.
     fn checks_arguments(&self) -> bool {
         true
     }
@@ -151,7 +151,7 @@ impl SubagentOutcome {
         }
     }
 
-    /// Returns what observers are told of the call; `None` for a launch, which is no action.
+    /// Returns the facts of the call for observers; `None` for a launch, which is no action.
     fn fact(&self, named: NamedInCall, caller: &TaskId, call: CallKey) -> Option<DelegationFact> {
         let NamedInCall { action, task, agent } = named;
         let task = task.map(|short| TaskId::from_store(format!("{}.{short}", caller.session())));
@@ -186,7 +186,7 @@ fn with_answer(named: DelegationFact, answer: &DelegationAnswer) -> DelegationFa
     }
 }
 
-/// Names in the arguments of a call. Free text in the place of a name is left out.
+/// Names in the arguments of a call. Free text in the field of a name is left out.
 struct NamedInCall {
     action: &'static str,
     /// Id within the session.

@@ -1,4 +1,4 @@
-//! A delegated task as its session sees it: how far it is, what it asks, what it said.
+//! A delegated task in memory: its progress, its question, its reports.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -24,21 +24,21 @@ pub(crate) struct LiveTask {
     pub id: TaskId,
     pub agent: AgentName,
     pub start: Arc<TaskStart>,
-    /// Ends this task and what it delegated.
+    /// Stops this task and its children.
     pub stop: StopTokens,
     pub inbox: TaskInbox,
-    /// The parent has ended, so nobody answers questions.
+    /// The parent has ended, so no parent answers questions.
     pub alone: bool,
-    /// It was stopped with its orchestrator and goes on with it, so earlier reports of its end do not count.
+    /// It was stopped with its orchestrator and is resumed with it, so earlier reports of its end do not count.
     pub revived: bool,
     pub stored: StoredState,
-    /// Set before it runs, if it works apart from others.
+    /// Worktree of an isolated task, set before it runs.
     pub place: OnceLock<TaskWorktree>,
     /// Account of the task: reserved at spawn, returned at its end.
     budget: Mutex<Option<Arc<TaskAccount>>>,
     began: Instant,
     progress: watch::Sender<TaskProgress>,
-    /// Wakes those who wait for the end only.
+    /// Notified at the end only.
     ended: Notify,
     delivery: DeliveryMarks,
     question: Mutex<Option<OpenQuestion>>,
@@ -48,7 +48,7 @@ pub(crate) struct LiveTask {
 pub(crate) struct StoredState {
     /// Origin of the journal: this process or an earlier one.
     pub mode: StartMode,
-    /// It has its row in the store.
+    /// Its row is in the store.
     exists: AtomicBool,
     /// Epoch at which the task may be written to: 1, or that of its adoption.
     epoch: AtomicU64,
@@ -62,12 +62,12 @@ impl StoredState {
         Self { mode, exists, epoch: AtomicU64::new(1), records: AtomicU64::new(1) }
     }
 
-    /// Tells whether the task has its row in the store.
+    /// Tells whether the task's row is in the store.
     pub fn exists(&self) -> bool {
         self.exists.load(Ordering::Acquire)
     }
 
-    /// Notes that the task has its row in the store.
+    /// Records that the task's row is in the store.
     pub fn set_exists(&self) {
         self.exists.store(true, Ordering::Release);
     }
@@ -98,10 +98,10 @@ impl StoredState {
     }
 }
 
-/// Marks of how far the result of a task has reached its parent.
+/// Delivery of a task's result to its parent.
 #[derive(Default)]
 struct DeliveryMarks {
-    /// A `wait` has named its end.
+    /// A `wait` has reported its end.
     reported: AtomicBool,
     /// The parent knows of the end.
     told: AtomicBool,
@@ -112,9 +112,9 @@ struct DeliveryMarks {
 /// Ways to drive a task once it is admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StartMode {
-    /// It was created by this process.
+    /// Created by this process.
     Afresh,
-    /// It has to be taken over first, also if it never began.
+    /// Created by an earlier process and claimed by this one, even if it never started.
     Again,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct TaskProgress {
     pub stage: TaskStage,
     pub turns: u32,
     pub usage: Usage,
-    /// The tool that is at work.
+    /// The running tool.
     pub activity: Option<String>,
     /// Latest progress report of the task itself.
     pub report: Option<String>,
@@ -134,7 +134,7 @@ pub(crate) struct TaskProgress {
 
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(crate) enum TaskStage {
-    /// Waits for a place or for other tasks.
+    /// Waits for a slot or for other tasks.
     #[default]
     Waiting,
     Running,
@@ -169,7 +169,7 @@ impl LiveTask {
         }
     }
 
-    /// Said once, before it runs.
+    /// Sets the worktree, once, before the task runs.
     pub fn set_worktree(&self, place: Option<TaskWorktree>) {
         if let Some(place) = place {
             self.place.get_or_init(|| place);
@@ -181,7 +181,7 @@ impl LiveTask {
         *lock(&self.budget) = Some(account);
     }
 
-    /// `None` once it has ended.
+    /// Returns the account; `None` once the task has ended.
     pub fn budget(&self) -> Option<Arc<TaskAccount>> {
         lock(&self.budget).clone()
     }
@@ -196,7 +196,7 @@ impl LiveTask {
         self.progress.subscribe()
     }
 
-    /// Its place in the order in which the session's tasks came.
+    /// Returns the task's number in its session.
     pub fn number(&self) -> u32 {
         self.id.short().strip_prefix("t_").and_then(|number| number.parse().ok()).unwrap_or(0)
     }
@@ -210,7 +210,7 @@ impl LiveTask {
         });
     }
 
-    /// Returns the time since this process knows the task.
+    /// Returns the time since this process first saw the task.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
@@ -220,7 +220,7 @@ impl LiveTask {
         TaskReport::from_task(self, self.progress())
     }
 
-    /// Waits until it has ended or asks something new, for this long at most.
+    /// Waits until the task has ended or asks a new question, for this long at most.
     pub async fn wait_settled(&self, wait: Duration, cancel: &CancellationToken) -> TaskProgress {
         if !wait.is_zero() {
             let mut changes = self.progress.subscribe();
@@ -240,7 +240,7 @@ impl LiveTask {
         lock(&self.delivery.collected_by).as_deref() == Some(key)
     }
 
-    /// Notes the call that collected the result.
+    /// Records the call that collected the result.
     pub fn set_collected_by(&self, key: &str) {
         *lock(&self.delivery.collected_by) = Some(key.to_owned());
     }
@@ -257,7 +257,7 @@ impl LiveTask {
         self.delivery.told.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it was reported before.
+    /// Marks the end as reported; returns whether it was before.
     pub fn set_reported(&self) -> bool {
         self.set_told();
         self.delivery.reported.swap(true, Ordering::Relaxed)
@@ -271,7 +271,7 @@ impl LiveTask {
     /// Waits for the end.
     pub async fn done(&self) -> TaskProgress {
         loop {
-            // First, so that an end from now on is heard.
+            // Subscribed first, so that no notification is missed.
             let ended = self.ended.notified();
             if self.is_done() {
                 return self.progress();
@@ -280,7 +280,7 @@ impl LiveTask {
         }
     }
 
-    /// Changes the progress; notifies only if somebody waits.
+    /// Changes the progress; notifies only if there is a receiver.
     fn update(&self, change: impl FnOnce(&mut TaskProgress)) {
         self.progress.send_if_modified(|progress| {
             change(progress);
@@ -301,13 +301,13 @@ impl LiveTask {
             progress.activity = None;
             progress.question = None;
             progress.approval = None;
-            // One terminal state: the first.
+            // The first terminal state stays.
             progress.done.get_or_insert(done);
         });
         self.ended.notify_waiters();
     }
 
-    /// Stores what the task itself says about its progress.
+    /// Stores a progress report of the task itself.
     pub fn note_progress(&self, text: String) {
         self.update(|progress| progress.report = Some(text));
     }
@@ -327,12 +327,12 @@ impl LiveTask {
         }
     }
 
-    /// Returns the question that a call of this process waits with.
+    /// Returns the question that a call of this process waits for.
     pub fn waiting_question(&self) -> Option<u32> {
         lock(&self.question).as_ref().map(|open| open.id)
     }
 
-    /// Passes the answer to a question on to the call that waits for it.
+    /// Delivers the answer to the call that waits for it.
     pub fn deliver_answer(&self, id: u32, text: String) {
         let mut open = lock(&self.question);
         if let Some(open) = open.take_if(|open| open.id == id) {
@@ -375,7 +375,7 @@ impl Observer for LiveTask {
     }
 }
 
-/// The end of a run. A panic ends this task only, and is told as what it is.
+/// Converts the end of a run. A panic ends this task only, and is reported as one.
 pub(crate) fn outcome_of(ended: Result<Result<Arc<Outcome>>, String>) -> Done {
     match ended {
         Ok(Ok(outcome)) => Ok(outcome),

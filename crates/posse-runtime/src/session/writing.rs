@@ -1,4 +1,4 @@
-//! Refuses a request for places to write where nothing may be written, before a model is asked, and tells what a person can do about it.
+//! Refuses write paths for a parent that may not write, before a model is called, and says what a person can do about it.
 
 use posse_core::grant::Rights;
 use posse_core::{Error, ErrorCode, Result};
@@ -6,7 +6,7 @@ use posse_messages::localized;
 
 use super::family::ParentTask;
 
-/// Refuses a request that names places to write to a parent that may not write.
+/// Refuses a request with write paths for a parent that may not write.
 pub(super) fn check(parent: &ParentTask, asked: &Rights) -> Result<()> {
     let Some(advice) = &parent.writing_advice else { return Ok(()) };
     let names_places = asked.write_paths.as_ref().is_some_and(|paths| !paths.is_empty());

@@ -1,12 +1,12 @@
-//! The arguments of most tools are a flat object with typed fields. Whether a call plainly fits such a schema is seen without
-//! compiling a validator, which takes milliseconds: it first compiles the schema of all schemas.
+//! Fast path of argument checks: most tools take a flat object with typed fields, which is checked without compiling a
+//! validator. That takes milliseconds, because it first compiles the meta-schema.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// A schema that says nothing but the types of some fields and which of them are required.
+/// A schema that only has types of fields and required fields.
 pub(super) struct PlainSchema {
     fields: Vec<PlainField>,
     /// No other fields are allowed.
@@ -32,7 +32,7 @@ enum FieldKind {
 }
 
 impl PlainSchema {
-    /// `None` if the schema says anything that is not understood here.
+    /// Parses a schema; `None` if it has any keyword that is not supported here.
     pub fn of(schema: &Value) -> Option<Self> {
         let mut plain = Self { fields: Vec::new(), closed: false };
         let mut is_object = false;
@@ -66,8 +66,8 @@ impl PlainSchema {
         &mut self.fields[at]
     }
 
-    /// True if the text is of an object that is valid beyond doubt; for all others the real validator is asked. Every call
-    /// passes here, so nothing is kept of what is read.
+    /// Returns true if the text is an object that is certainly valid; all others go to the real validator. Every call
+    /// passes here, so no value is kept.
     pub fn surely_fits(&self, arguments: &str) -> bool {
         let mut text = serde_json::Deserializer::from_str(arguments);
         let fits = text.deserialize_map(ArgumentFit(self)).unwrap_or(false);
@@ -75,7 +75,7 @@ impl PlainSchema {
     }
 }
 
-/// Reads arguments, and says whether they fit.
+/// Reads arguments, and returns whether they fit.
 struct ArgumentFit<'a>(&'a PlainSchema);
 
 impl<'de> Visitor<'de> for ArgumentFit<'_> {
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for ArgumentFit<'_> {
     }
 }
 
-/// Reads the name of a field, and says which it is.
+/// Reads the name of a field, and returns its index.
 struct FieldPlace<'a>(&'a [PlainField]);
 
 impl<'de> DeserializeSeed<'de> for FieldPlace<'_> {
@@ -123,7 +123,7 @@ impl Visitor<'_> for FieldPlace<'_> {
     }
 }
 
-/// Reads a value, and says whether it is of this kind.
+/// Reads a value, and returns whether it has this type.
 impl<'de> DeserializeSeed<'de> for FieldKind {
     type Value = bool;
 
@@ -151,7 +151,7 @@ impl<'de> Visitor<'de> for FieldKind {
         Ok(matches!(self, FieldKind::Integer | FieldKind::Number))
     }
 
-    /// `1.0` is an integer too; that is for the validator to say.
+    /// `1.0` is an integer too; that is left to the validator.
     fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
         Ok(matches!(self, FieldKind::Number))
     }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Schemas of one field with one keyword more, and values: whatever is said to fit is valid.
+    /// Schemas of one field with one more keyword, and values: arguments that fit are valid.
     #[test]
     fn what_surely_fits_is_valid_and_what_is_not_understood_is_left_to_the_validator() {
         let fields = [

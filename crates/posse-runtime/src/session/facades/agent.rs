@@ -17,7 +17,7 @@ use crate::delegation::DelegationCall;
 use crate::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
-/// When neither the agent nor the call says.
+/// Default timeout, if neither the agent nor the call sets one.
 const TIMEOUT_S: f64 = 300.0;
 const TIMEOUT_MAX_S: f64 = 3_600.0;
 /// Longest prompt; acai sets none, and a model's window is not much larger.
@@ -41,7 +41,7 @@ pub fn tool(session: Weak<Session>, agents: &[Arc<Definition>]) -> Arc<dyn Tool>
     Arc::new(AgentTool { session, spec: spec("Agent", description(agents), schema) })
 }
 
-/// The agents are listed as they are when the session begins.
+/// Lists the agents as of the session's start.
 fn description(agents: &[Arc<Definition>]) -> String {
     let text = include_str!("../../../prompts/agent_tool.md").trim_end();
     let shown = visible(agents);

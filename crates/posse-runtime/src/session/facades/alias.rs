@@ -1,17 +1,17 @@
-//! The second name of a task, `subagent_<ms>_<tag>`, for those who know tasks by such names. The tag is made of the task's id, so
-//! that the name means the same after a restart; when it was given is for people only.
+//! Aliases of launched tasks, `subagent_<ms>_<tag>`. The tag is derived from the task's id, so an alias means the same
+//! after a restart; the time is for people only.
 
 use posse_core::id::TaskId;
 use sha2::{Digest, Sha256};
 
 const TAG_CHARS: usize = 9;
 
-/// Returns the second name of a launched task.
+/// Returns the alias of a launched task.
 pub fn alias(task: &TaskId, now_ms: u64) -> String {
     format!("subagent_{now_ms}_{}", tag(task))
 }
 
-/// The tag, if this is such a name.
+/// Returns the tag of an alias.
 pub fn alias_tag(name: &str) -> Option<&str> {
     let (ms, tag) = name.strip_prefix("subagent_")?.split_once('_')?;
     let digits = !ms.is_empty() && ms.bytes().all(|byte| byte.is_ascii_digit());

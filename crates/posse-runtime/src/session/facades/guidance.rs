@@ -1,4 +1,4 @@
-//! What an orchestrator is told about delegating: who there is, and how to do it well. Only about the doors it has.
+//! Guidance for an orchestrator: the agents and how to delegate well, only for the tools it has.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use posse_core::definition::Definition;
 
 use super::{Facade, SessionFacades};
 
-/// More agents than this are looked for, not listed: every line costs tokens in every request.
+/// Maximum agents in the list; more must be searched for, because every line costs tokens in every request.
 pub const LISTED_MAX: usize = 25;
-/// Characters of a description in the list; `list_agents` has the rest.
+/// Maximum characters of a description in the list; `list_agents` has the rest.
 const DESCRIPTION_CHARS_MAX: usize = 400;
 
 const DELEGATION: &str = include_str!("../../../prompts/delegation.md");
 const RUN_SUBAGENT: &str = include_str!("../../../prompts/run_subagent_guidance.md");
 
-/// Empty if there is nothing to delegate with. Tools that the reader does not have are not named.
+/// Returns the guidance; empty without delegation tools. Tools that the reader lacks are not named.
 pub fn guidance(facades: &SessionFacades, agents: &[Arc<Definition>], has: &dyn Fn(&str) -> bool) -> String {
     let mut parts = Vec::new();
     if facades.has_subagent() {
@@ -41,7 +41,7 @@ fn specialists(agents: &[Arc<Definition>]) -> String {
     )
 }
 
-/// Without the lines about shared context where there is none.
+/// Removes the lines about shared context where there is none.
 fn discipline(shares_context: bool) -> String {
     if shares_context {
         return DELEGATION.trim_end().to_owned();
@@ -51,7 +51,7 @@ fn discipline(shares_context: bool) -> String {
     lines.filter(|line| !line.contains("shared_context")).collect::<Vec<_>>().join("\n")
 }
 
-/// The guidance for investigations, without advice to use tools that the reader lacks.
+/// Returns the guidance for investigations, without tools that the reader lacks.
 fn direct_tools(has: &dyn Fn(&str) -> bool) -> String {
     let lacks = |line: &&str| line.rsplit_once("→ use ").is_some_and(|(_, tool)| !has(tool.trim()));
     RUN_SUBAGENT.trim_end().lines().filter(|line| !lacks(line)).collect::<Vec<_>>().join("\n")
@@ -65,7 +65,7 @@ pub fn visible(agents: &[Arc<Definition>]) -> Vec<&Definition> {
     visible
 }
 
-/// One agent in a line: `  name  - description`.
+/// Prints one agent in a line: `  name  - description`.
 pub fn aligned(agents: &[&Definition]) -> String {
     let width = agents.iter().map(|agent| agent.name.as_str().len()).max().unwrap_or(0);
     let mut list = String::new();

@@ -1,4 +1,4 @@
-//! `run_subagent {task, context, max_tool_calls}`: one investigation by the agent that only looks, waited for.
+//! `run_subagent {task, context, max_tool_calls}`: one investigation by the read-only agent, waited for.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -21,12 +21,11 @@ use crate::delegation::{Delegation, DelegationCall};
 use crate::ports::{BoxFuture, CallProposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
-/// Investigations of one session: enough for what is worth it, and no model can spend a session's money by asking again
-/// and again.
+/// Maximum investigations of one session, so that no model spends a session's money in a loop.
 const PER_SESSION_MAX: u32 = 5;
 const TOOL_CALLS_MAX: u32 = 15;
 const TOOL_CALLS: u32 = 8;
-/// A shorter task leaves open what is wanted.
+/// Minimum length: a shorter task is too vague.
 const TASK_CHARS_MIN: usize = 30;
 const TIMEOUT_MS: u64 = 60_000;
 
@@ -38,7 +37,7 @@ const FINDINGS_BYTES_MAX: usize = 3_000;
 pub struct InvestigationCounter(AtomicU32);
 
 impl InvestigationCounter {
-    /// `false` if there were too many.
+    /// Counts an investigation; `false` at the maximum.
     fn begin(&self) -> bool {
         let more = |begun: u32| (begun < PER_SESSION_MAX).then_some(begun + 1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
@@ -48,17 +47,17 @@ impl InvestigationCounter {
         self.0.load(Ordering::Relaxed) >= PER_SESSION_MAX
     }
 
-    /// One that was counted was not begun after all.
+    /// Uncounts an investigation that was not started after all.
     fn take_back(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// One of an earlier process.
+    /// Counts an investigation of an earlier process.
     pub fn recall(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A new analysis begins.
+    /// Resets the count for a new analysis.
     pub fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -155,7 +154,7 @@ pub async fn respond(delegation: &Delegation, call: DelegationCall<'_>, argument
     }
 }
 
-/// A call that is made again after a crash was counted when it was first made.
+/// A call that is repeated after a crash was counted the first time.
 fn is_again(delegation: &Delegation, call: DelegationCall<'_>) -> bool {
     delegation.family().with_key(call.key).is_some()
 }
@@ -206,7 +205,7 @@ async fn keep(session: &Session, call: DelegationCall<'_>, delegated: &Delegated
     let found = sections.summary.filter(|text| !text.trim().is_empty()).unwrap_or(sections.findings);
     let id = &delegated.task.id;
     let key = ContextKey::parse(&format!("findings_{}", id.short())).ok()?;
-    // What is longer is in the store, under the task's name.
+    // Longer findings are in the store, under the task's name.
     let value = head_and_tail(found.trim(), FINDINGS_BYTES_MAX);
     let write = ContextWrite {
         key: key.clone(),
@@ -224,7 +223,7 @@ async fn keep(session: &Session, call: DelegationCall<'_>, delegated: &Delegated
     })
 }
 
-/// It only looks and delegates nothing, whatever an agent of this name may do elsewhere.
+/// Restricts the agent to reading, without delegation, whatever its definition allows.
 fn request(call: InvestigateCall) -> TaskRequest {
     let tool_calls = call.max_tool_calls.unwrap_or(TOOL_CALLS).clamp(1, TOOL_CALLS_MAX);
     let door =
@@ -251,7 +250,7 @@ fn answer(delegated: &DelegatedTask) -> ToolOutput {
     }
     let outcome = delegated.outcome().filter(|outcome| !outcome.text.trim().is_empty());
     let (why, outcome) = match (delegated.outcome().map(|outcome| outcome.stop), outcome) {
-        // It has reported what it found within its limit, which is what was asked for.
+        // It reported its findings within its limit, as requested.
         (Some(StopReason::ToolCallsExhausted), Some(outcome)) => {
             let stopped = "the limit of tool calls was reached; what follows may be incomplete".to_owned();
             return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(&stopped))));

@@ -1,5 +1,5 @@
-//! `subagent` without an action: launches a task that nobody waits for. Its parameters come as fields, as one JSON object or as
-//! one tag for each; what is wrong with them is told all at once.
+//! `subagent` without an action: launches a task in the background. Its parameters come as fields, as one JSON object or
+//! as one tag each; all mistakes are reported at once.
 
 mod parameters;
 
@@ -56,7 +56,7 @@ pub async fn launch(
     }
 }
 
-/// Notes for people who watch the task, in their language. No model reads it, and a host has its answer.
+/// Notes for people who watch the task, in their language. No model reads them.
 fn note(context: Option<&ToolContext>, text: &LocalizedText) {
     if let Some(context) = context {
         context.note(text.to_string());
@@ -104,7 +104,7 @@ fn word(priority: Priority) -> &'static str {
 }
 
 fn request(agent: String, parameters: &LaunchParameters) -> TaskRequest {
-    // Without a list of places nothing is written at all.
+    // Without a list of write paths the task writes nothing.
     let rights = match &parameters.write_paths {
         Some(paths) => Rights { write_paths: Some(paths.clone()), ..Rights::default() },
         None => Rights { access: AccessLevel::ReadOnly, ..Rights::default() },
