@@ -1,5 +1,5 @@
-//! The tasks of a session: who runs, who waits for a place, who waits for others, who can be collected. Decides only; the
-//! session starts and ends what is decided here.
+//! The tasks of one parent: which run, wait for a slot, wait for others, can be collected. It only decides; the session
+//! starts and ends the tasks.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::error::{Error, ErrorCode, Result};
 /// Limits on the tasks of one parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoardLimits {
-    /// Tasks running at the same time.
+    /// Maximum running tasks.
     pub running_max: usize,
-    /// Open tasks: running, waiting, or ended and neither collected nor read. A model that spawns in a loop ends here.
+    /// Maximum open tasks: running, waiting, or ended and neither collected nor read. A spawn loop ends here.
     pub open_max: usize,
-    /// The fate of a task beyond `running_max` whose terms do not say.
+    /// Reaction to a task beyond `running_max` whose terms set none.
     pub on_limit: OnLimit,
 }
 
@@ -27,7 +27,7 @@ pub enum OnLimit {
     Queue,
 }
 
-/// A task that has waited this long counts as one level more urgent, so that nothing waits for ever.
+/// A task that has waited this long counts as one priority higher, so that no task starves.
 pub const AGEING_MS: u64 = 60_000;
 
 /// Priority among the tasks of one parent.
@@ -40,7 +40,7 @@ pub enum Priority {
     High,
 }
 
-/// Rank where all tasks compete, as at a provider: the run a person waits for first, then delegated tasks by
+/// Rank where all tasks compete, as at a provider: the run that a person waits for first, then delegated tasks by
 /// priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Urgency {
@@ -56,11 +56,11 @@ pub struct SpawnTerms {
     /// Starts after all of these have completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// Wait for a place instead of being rejected; `None`: as the session does.
+    /// Wait for a slot instead of being rejected; `None`: the session's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<bool>,
-    /// Gets its write lease after its dependencies have completed, and waits for it before it asks for a place. Otherwise
-    /// it has its lease from the beginning, or needs none.
+    /// Acquires its write lease after its dependencies have completed, and before it waits for a slot. Otherwise it has
+    /// its lease from creation, or needs none.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lease: bool,
 }
@@ -70,11 +70,11 @@ pub struct SpawnTerms {
 pub enum Admission {
     /// Start it now.
     Start,
-    /// It waits for a place.
+    /// It waits for a slot.
     Queued,
     /// It waits for other tasks.
     Waiting,
-    /// It waits for its write lease: `leased` says when it has it.
+    /// It waits for its write lease: `leased` reports it.
     Leasing,
     /// It depended on a task that did not complete: it has ended already.
     Dependency,
@@ -84,7 +84,7 @@ pub enum Admission {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoardMove {
     Start(String),
-    /// Get its write lease, then say so with `leased`.
+    /// Acquire its write lease, then report it with `leased`.
     Lease(String),
     /// End a task that never ran, because the other one did not complete.
     Fail {
@@ -112,11 +112,11 @@ pub enum PastState {
 /// Situation that a cancel request finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelOutcome {
-    /// Its run has to be stopped; it ends when the run has.
+    /// Running: its run has to be stopped, and ends the task.
     Running,
-    /// It never began and has ended now.
+    /// It never started and has ended now.
     NotStarted,
-    /// Too late: it had ended like this.
+    /// It had ended like this before.
     Ended(TaskEnd),
 }
 
@@ -131,7 +131,7 @@ pub struct TaskBoard {
     tally: StateTally,
     /// Ended tasks whose text was read. They can be collected and count against no limit.
     read: usize,
-    /// Grows with every task, so that equals are served in the order they came.
+    /// Incremented with every task, so that equals are served first come, first served.
     arrivals: u64,
 }
 
@@ -196,7 +196,7 @@ impl TaskBoard {
         }
     }
 
-    /// Takes a task in, or says why not; then nothing has changed.
+    /// Admits a task, or says why not; then nothing has changed.
     pub fn admit(&mut self, id: &str, terms: SpawnTerms, now_ms: u64) -> Result<Admission> {
         self.check_room(&terms)?;
         let state = self.first_state(&terms);
@@ -230,7 +230,7 @@ impl TaskBoard {
         }
     }
 
-    /// Takes a task back that was admitted and could not be written down: it was never here.
+    /// Removes a task that was admitted and could not be stored.
     pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<BoardMove> {
         self.take_out(id);
         let mut moves = Vec::new();
@@ -238,7 +238,7 @@ impl TaskBoard {
         moves
     }
 
-    /// A task of an earlier process. One that was at work goes on, whatever the rules are now.
+    /// Adds a task of an earlier process. A running one keeps running, whatever the limits are now.
     pub fn recall(&mut self, id: &str, terms: SpawnTerms, past: PastState, now_ms: u64) -> Admission {
         self.arrivals += 1;
         let state = match past {
@@ -256,7 +256,7 @@ impl TaskBoard {
         state.admission()
     }
 
-    /// A task has ended; what follows from that. Says nothing for a task that had ended before.
+    /// Ends a task and returns the moves that follow; none for a task that had ended before.
     pub fn ended(&mut self, id: &str, end: TaskEnd, now_ms: u64) -> Vec<BoardMove> {
         match self.tasks.get_mut(id) {
             Some(entry) if !matches!(entry.state, EntryState::Ended(_)) => {
@@ -270,7 +270,7 @@ impl TaskBoard {
         moves
     }
 
-    /// A task has its write lease, and may have a place now. Says nothing for a task that does not wait for one any more.
+    /// Records a task's write lease, so that it may get a slot; no moves for a task that no longer waits for one.
     pub fn leased(&mut self, id: &str, now_ms: u64) -> Vec<BoardMove> {
         let mut moves = Vec::new();
         if let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.state == EntryState::Leasing) {
@@ -280,7 +280,7 @@ impl TaskBoard {
         moves
     }
 
-    /// A task that has not begun ends here; its dependants follow with the moves.
+    /// Cancels a task. One that has not started ends here; the moves end its dependents.
     pub fn cancel(&mut self, id: &str, now_ms: u64) -> Result<(CancelOutcome, Vec<BoardMove>)> {
         match self.find(id)?.state {
             EntryState::Running => Ok((CancelOutcome::Running, Vec::new())),
@@ -291,7 +291,7 @@ impl TaskBoard {
         }
     }
 
-    /// Gives a result away, once.
+    /// Collects a result, once.
     pub fn collect(&mut self, id: &str) -> Result<TaskEnd> {
         let entry = self.find(id)?;
         let EntryState::Ended(end) = entry.state else {
@@ -310,7 +310,7 @@ impl TaskBoard {
         Ok(end)
     }
 
-    /// Notes that the text of an ended task was read: it is not open any more, and can still be collected.
+    /// Records that the text of an ended task was read: it is no longer open, and can still be collected.
     pub fn read(&mut self, id: &str) {
         let ended = |entry: &&mut BoardEntry| matches!(entry.state, EntryState::Ended(_)) && !entry.read;
         if let Some(entry) = self.tasks.get_mut(id).filter(ended) {
@@ -329,7 +329,7 @@ impl TaskBoard {
         self.find(id).map(|_| ())
     }
 
-    /// A task that was not collected yet.
+    /// Returns a task that was not collected yet.
     pub fn is_tracked(&self, id: &str) -> bool {
         self.tasks.contains_key(id)
     }
@@ -339,13 +339,13 @@ impl TaskBoard {
         self.tally.running
     }
 
-    /// Tasks that run or can come to run without another admission.
+    /// Counts tasks that run or can start without another admission.
     pub fn places_taken(&self) -> usize {
         let waiting = self.tally.waiting + self.tally.leasing + self.tally.queued;
         (self.running() + waiting).min(self.rules.running_max.max(self.running()))
     }
 
-    /// Ended, and neither collected nor read.
+    /// Counts tasks that have ended and were neither collected nor read.
     pub fn uncollected(&self) -> usize {
         self.tally.ended - self.read
     }
@@ -390,7 +390,7 @@ impl TaskBoard {
         }
     }
 
-    /// A task that is not here any more did not complete.
+    /// Returns how a dependency ended; an unknown one did not complete.
     fn dependency(&self, id: &str) -> EntryState {
         let collected = || self.collected.get(id).map(|end| EntryState::Ended(*end));
         self.tasks
@@ -400,7 +400,7 @@ impl TaskBoard {
             .unwrap_or(EntryState::Ended(TaskEnd::Failed))
     }
 
-    /// Lets tasks whose dependencies completed queue up, and ends those that lost one, and those that lose one by that.
+    /// Queues tasks whose dependencies completed, and ends those that lost one, transitively.
     fn settle_dependants(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
         while self.tally.waiting > 0 {
             let next = self.tasks.iter().filter(|(_, entry)| entry.state == EntryState::Waiting).find_map(
@@ -434,7 +434,7 @@ impl TaskBoard {
         }
     }
 
-    /// The most urgent first, then whoever came first.
+    /// Starts queued tasks in free slots: the highest priority first, then first come, first served.
     fn fill_places(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
         while self.tally.queued > 0 && self.running() < self.rules.running_max {
             let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == EntryState::Queued);

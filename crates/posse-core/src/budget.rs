@@ -1,19 +1,19 @@
-//! Budgets as a tree. A child's share is reserved from its parent when it starts, so that children running side by
-//! side can never spend the same money; what is left comes back when it ends.
+//! Budgets as a tree. A child's share is reserved from its parent when it starts, so that concurrent children can never
+//! spend the same money; the rest is released when it ends.
 //!
-//! For each kind of amount, what an account spends is charged to the nearest account at or above it that has a cap
-//! (or to the root). A capped child has reserved its cap there already, so nothing further up needs to be asked.
+//! For each kind of amount, an account's spending is charged to the nearest account at or above it that has a cap (or to
+//! the root). A capped child has reserved its cap there already, so no check further up is needed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::usage::{Price, Usage};
 
-/// Output tokens below which a step with tools is not worth asking for: its calls would be cut off.
+/// Minimum output tokens of a step with tools: with fewer its calls would be cut off.
 const STEP_TOKENS_MIN: u64 = 256;
-/// Output tokens below which no answer is asked for.
+/// Minimum output tokens of an answer.
 const ANSWER_TOKENS_MIN: u64 = 64;
 /// Input tokens that a wrap-up adds to the conversation beside the reply before it: the request to report, and stubs of
-/// results that were left out.
+/// elided results.
 const WRAP_UP_SLACK: u64 = 512;
 
 /// Upper bounds; `None` means "as much as the parent has".
@@ -60,7 +60,7 @@ pub struct Amount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AccountId(usize);
 
-/// Permission to spend up to an amount, to be settled with what was really spent.
+/// A reservation of up to an amount, to be settled with the actual spending.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a hold that is not settled blocks its amount for ever"]
 pub struct LedgerHold {
@@ -103,7 +103,7 @@ pub struct CallNeed {
     input: u64,
     output_most: u64,
     output_least: u64,
-    /// Most output tokens of the wrap-up that has to stay affordable afterwards.
+    /// Maximum output tokens of the wrap-up that has to stay affordable afterwards.
     wrap_up: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ impl CallNeed {
         Self { input, output_most, output_least: ANSWER_TOKENS_MIN.min(output_most), wrap_up: None }
     }
 
-    /// Clamps the output to what is left. Fails if not even the least output fits.
+    /// Clamps the output to the remaining budget. Fails if not even the minimum output fits.
     pub fn fit(&self, left: &BudgetCaps, price: Option<&Price>) -> Result<FittedCall, BudgetShortfall> {
         let short = |output| self.at(output).shortfall(left, price);
         if short(self.output_most).is_none() {
@@ -136,7 +136,7 @@ impl CallNeed {
         if let Some(missing) = short(self.output_least) {
             return Err(BudgetShortfall { input_excess: self.input_excess(&missing, price), ..missing });
         }
-        // A call takes more the longer its output is, so binary search finds the longest that fits.
+        // The cost grows with the output, so binary search finds the longest that fits.
         let (mut fits, mut too_much) = (self.output_least, self.output_most);
         while too_much - fits > 1 {
             let middle = fits + (too_much - fits) / 2;
@@ -150,7 +150,7 @@ impl CallNeed {
 
     fn at(&self, output: u64) -> FittedCall {
         let usage = |input, output| Usage { input, output, ..Usage::default() };
-        // A quarter of the whole is enough for a report, and never more than it may take.
+        // A quarter of the whole is enough for a report, up to its maximum.
         let keep = self.wrap_up.map(|most| {
             let input = self.input.saturating_add(output).saturating_add(WRAP_UP_SLACK);
             usage(input, most.min((output / 3).max(ANSWER_TOKENS_MIN)))
@@ -215,8 +215,8 @@ impl BudgetLedger {
         (Self { accounts: vec![root] }, AccountId(0))
     }
 
-    /// Opens a child account and reserves its caps. A cap that is not lower than the one above it bounds nothing, so nothing is
-    /// reserved for it. Nothing at all is reserved if anything is short.
+    /// Opens a child account and reserves its caps. A cap that is not lower than its parent's bounds nothing, so nothing
+    /// is reserved for it. On a shortfall, nothing is reserved at all.
     pub fn open(&mut self, parent: AccountId, caps: BudgetCaps) -> Result<AccountId, BudgetShortfall> {
         let payers: [AccountId; KINDS] = std::array::from_fn(|kind| self.payer(parent, kind));
         let above = payers.iter().enumerate().map(|(kind, payer)| self.accounts[payer.0].caps[kind]);
@@ -242,7 +242,7 @@ impl BudgetLedger {
         Ok(AccountId(self.accounts.len() - 1))
     }
 
-    /// Asks before spending. `keep` must stay available beyond the amount: it is what a wrap-up turn will need.
+    /// Reserves an amount before it is spent. `keep` must stay available beyond it, for a wrap-up turn.
     pub fn authorise(
         &mut self,
         account: AccountId,
@@ -261,7 +261,7 @@ impl BudgetLedger {
         Ok(LedgerHold { account, amount })
     }
 
-    /// Replaces a hold by what was spent.
+    /// Settles a hold with the actual spending.
     pub fn settle(&mut self, hold: LedgerHold, spent: Amount) {
         let (held, spent) = (hold.amount.array(), spent.array());
         for kind in 0..KINDS {
@@ -272,7 +272,7 @@ impl BudgetLedger {
         }
     }
 
-    /// Charges what was spent before this ledger existed (a resumed task), without asking.
+    /// Charges the earlier spending of a resumed task, without a check.
     pub fn charge(&mut self, account: AccountId, spent: Amount) {
         self.settle(LedgerHold { account, amount: Amount::default() }, spent);
     }
@@ -293,7 +293,7 @@ impl BudgetLedger {
         BudgetCaps { input_tokens: left(0), output_tokens: left(1), cost_micros: left(2) }
     }
 
-    /// Returns the overrun of a limit that bounds this account: a provider billed more than was held for its call.
+    /// Returns the overrun of a limit of this account: a provider billed more than was reserved for its call.
     pub fn overrun(&self, account: AccountId) -> Option<BudgetOverrun> {
         (0..KINDS).find_map(|kind| {
             let payer = &self.accounts[self.payer(account, kind).0];
@@ -302,7 +302,7 @@ impl BudgetLedger {
         })
     }
 
-    /// Ends an account: what it reserved and did not spend is its parent's again. Closing twice does nothing.
+    /// Closes an account: its unspent reservation returns to its parent. Closing twice does nothing.
     pub fn close(&mut self, account: AccountId) {
         let Some(parent) = self.accounts[account.0].parent.filter(|_| self.accounts[account.0].open) else {
             return;
@@ -318,7 +318,7 @@ impl BudgetLedger {
         }
     }
 
-    /// The nearest account that bounds this kind, or the root.
+    /// Finds the nearest account that caps this kind, or the root.
     fn payer(&self, account: AccountId, kind: usize) -> AccountId {
         let mut at = account;
         while let (None, Some(parent)) = (self.accounts[at.0].caps[kind], self.accounts[at.0].parent) {

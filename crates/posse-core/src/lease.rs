@@ -1,5 +1,5 @@
-//! Who may write where. A task with write paths holds one lease on all of them, or none; two leases never fit a common
-//! path, except that a task works inside the lease of those that delegated to it.
+//! Write leases. A task with write paths holds one lease on all of them, or none; two leases never overlap, except that a
+//! task works inside the leases of its ancestors.
 
 use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::glob::Glob;
 use crate::id::TaskId;
 
-/// More places than this, or longer ones, are no places any more.
+/// Maximum number and length of write paths.
 const PATHS_MAX: usize = 100;
 const PATH_BYTES_MAX: usize = 1_024;
 
-/// A holder that was silent for this long may be put out, also if its process is still there. It beats every five seconds.
+/// Silence after which a holder may lose its lease, even if its process is alive. Heartbeats come every five seconds.
 pub const SILENCE_MS_MAX: u64 = 60_000;
 
 /// Reaction to paths that another task holds.
@@ -21,22 +21,22 @@ pub const SILENCE_MS_MAX: u64 = 60_000;
 pub enum OnConflict {
     #[default]
     Fail,
-    /// It is created, and begins when the places are free.
+    /// It is created, and starts when the paths are free.
     Wait,
 }
 
-/// Places that a task wants to write to: globs below one directory.
+/// Paths that a task wants to write: globs below one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WritePaths {
     pub workspace: String,
     pub paths: Vec<String>,
 }
 
-/// Places that a task holds.
+/// A lease: paths that a task holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub task: TaskId,
-    /// Fencing token of this lease; a lease taken again has another one.
+    /// Fencing token of this lease; a lease acquired again has another one.
     pub token: u64,
     pub places: WritePaths,
     pub since_ms: u64,
@@ -46,12 +46,12 @@ pub struct Lease {
     pub seen_ms: u64,
 }
 
-/// A process that a task without a lease of its own has started: it may write these places, apart from what was leased to
-/// others when it began.
+/// A running process of a task without a lease of its own: it may write these paths, except those leased to others when it
+/// started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WritingCommand {
     pub by: Lease,
-    /// The newest lease there was when it began, by its token.
+    /// Token of the newest lease when it started.
     pub after: u64,
 }
 
@@ -60,16 +60,16 @@ pub struct WritingCommand {
 pub struct WriteState {
     /// Current epoch of the task.
     pub epoch: u64,
-    /// When its owner was last heard of.
+    /// Last heartbeat of its owner.
     pub seen_ms: u64,
-    /// Tasks that delegated to it, directly or not.
+    /// Ancestors of the task.
     pub ancestors: Vec<TaskId>,
-    /// Everybody's.
+    /// All leases.
     pub leases: Vec<Lease>,
 }
 
 impl WritePaths {
-    /// Only what can be compared with the paths that tools write.
+    /// Parses globs. Accepts only those that can be compared with the paths that tools write.
     pub fn parse(workspace: &str, paths: &[String]) -> Result<Self> {
         if paths.len() > PATHS_MAX {
             let text = localized!("write-paths-too-many", count = paths.len(), paths_max = PATHS_MAX);
@@ -100,7 +100,7 @@ impl WritePaths {
         common.map(|(path, _)| path.as_str()).collect()
     }
 
-    /// In one workspace relative paths are compared, otherwise whole ones: one workspace may be inside the other.
+    /// Compares relative paths in one workspace, absolute ones otherwise: one workspace may be inside the other.
     fn globs(&self, compared_with: &str) -> Vec<Glob> {
         let glob = |path: &String| match self.workspace == compared_with {
             true => Glob::place(path),
@@ -119,14 +119,14 @@ impl WritePaths {
     }
 }
 
-/// Tells whether each glob is surely within the outer ones.
+/// Tells whether each glob is certainly within the outer ones.
 pub fn are_within(paths: &[String], outer: &[String]) -> bool {
     let outer: Vec<Glob> = outer.iter().map(|path| Glob::place(path)).collect();
     paths.iter().all(|path| Glob::place(path).is_within(&outer))
 }
 
-/// The directories, or files, in which everything is that these globs fit; an empty path is the workspace. For those who
-/// confine programs by directory.
+/// Returns directories, or files, that contain every match of these globs; an empty path is the workspace. For sandboxes
+/// that confine by directory.
 pub fn roots(paths: &[String]) -> Vec<String> {
     let root = |path: &String| {
         let path = path.trim_start_matches("./").trim_end_matches('/');
@@ -154,7 +154,7 @@ impl Lease {
     }
 }
 
-/// The leases of others that stand in the way of a task.
+/// Returns the leases of other tasks that conflict with a task's paths.
 pub fn in_the_way<'a>(
     wanted: &WritePaths,
     task: &TaskId,
@@ -165,7 +165,7 @@ pub fn in_the_way<'a>(
     others.filter(|lease| !wanted.common(&lease.places).is_empty()).collect()
 }
 
-/// Commands of others that began before a task got its places, with this token, and may write there. None that began later can.
+/// Returns commands of others that started before a task's lease (`token`) and may write to its paths. Later ones cannot.
 pub fn still_writing<'a>(
     places: &WritePaths,
     task: &TaskId,
@@ -190,7 +190,7 @@ pub fn closed_to(now: &WriteState, task: &TaskId, workspace: &str) -> Vec<String
     let inside = |path: &String| match path.strip_prefix(workspace) {
         Some("") => Some(String::new()),
         Some(rest) => rest.strip_prefix('/').map(str::to_owned),
-        // The workspace itself may be inside of what is leased.
+        // The workspace itself may be inside a leased path.
         None => {
             workspace.strip_prefix(path.as_str()).filter(|rest| rest.starts_with('/')).map(|_| String::new())
         }

@@ -1,8 +1,8 @@
-//! One execution of the loop, as a state machine without I/O. The driver asks for the next step, performs it and
-//! says what came back; whether to go on, stop, refuse or shorten is decided here.
+//! One execution of the loop, as a state machine without I/O. The driver asks for the next step, performs it and feeds
+//! back the result; whether to continue, stop, refuse or truncate is decided here.
 //!
-//! A `Run` is rebuilt by feeding it the same replies and results again (see `replay`), so every decision depends only
-//! on what was fed in and, for the deadline, on the elapsed time that is passed in.
+//! A `Run` is rebuilt by feeding it the same replies and results again (see `replay`), so every decision depends only on
+//! its inputs and, for the deadline, on the elapsed time that is passed in.
 
 mod context;
 mod cycle;
@@ -35,7 +35,7 @@ pub use plan::{CallAction, PlannedCall, batches};
 pub use replay::{ReplayedRun, replay, replay_each};
 pub use rules::DecisionRules;
 
-/// Warnings kept for the outcome; the events have them all.
+/// Maximum warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;
 
 /// Message to a model whose answer hit the output limit.
@@ -55,19 +55,19 @@ pub struct Run {
     spending: ModelSpending,
     /// The parts of an answer that was cut off and continued.
     answer: String,
-    /// The last text the model wrote beside its calls: what a stopped run has to show.
+    /// The last text the model wrote beside its calls: the text of a stopped run.
     last_text: String,
     attempt: RunAttempt,
     /// Output limit of the next model call.
     output_tokens: u32,
     facts: OutcomeFacts,
     judgement: judge::AnswerJudge,
-    /// The turn in which the run was cancelled, if calls of it are made again when the run is resumed.
+    /// The turn in which the run was cancelled, if calls of it are repeated when the run is resumed.
     kept: Option<Box<RunPhase>>,
     events: Vec<Event>,
 }
 
-/// Rules, limits and rights that a run decides by.
+/// Rules, limits and rights of a run.
 #[derive(Debug, Clone, PartialEq)]
 struct RunPolicy {
     rules: DecisionRules,
@@ -99,7 +99,7 @@ struct ModelSpending {
     usage: Usage,
     /// The part of `usage` that replies took, by model.
     answered_by: ByModel,
-    /// Calls without an answer since the last one with an answer.
+    /// Model calls without an answer since the last reply.
     unanswered: u32,
 }
 
@@ -119,10 +119,10 @@ struct WrapUp {
     detail: Option<String>,
 }
 
-/// Second chances used since the last user message or resume, which begin with a fresh value.
+/// Second chances used since the last user message or resume, which reset them.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct RunAttempt {
-    /// Set once the run may only report what it has.
+    /// Set once the run may only report its results.
     wrapping_up: Option<WrapUp>,
     cycles: cycle::CycleDetector,
     mistakes: u32,
@@ -142,9 +142,9 @@ enum RunPhase {
         calls: Vec<PlannedCall>,
         answers: Vec<Option<ToolResult>>,
     },
-    /// The answer is there, and this value of it has to satisfy the output schema.
+    /// The answer's value has to satisfy the output schema.
     Checking(Box<Value>),
-    /// The answer is there, and this is the next of the commands that check the result.
+    /// The next command that verifies the result.
     Verifying(String),
     Finished(Arc<Outcome>),
 }
@@ -157,7 +157,7 @@ pub enum RunStep {
     CallTools(Vec<PlannedCall>),
     /// Compare the value of the answer with the agent's output schema.
     Check(Value),
-    /// Run one command that checks the result.
+    /// Run one command that verifies the result.
     Verify(String),
     Finish(Arc<Outcome>),
 }
@@ -169,12 +169,12 @@ pub struct ModelAsk {
     /// False for the wrap-up and for the last request that `turns_max` allows: the model has to answer.
     pub with_tools: bool,
     pub output_tokens_max: u32,
-    /// Input tokens we expect the call to take.
+    /// Estimated input tokens of the call.
     pub estimate: u64,
 }
 
 impl ModelAsk {
-    /// Tokens that the call takes, with the wrap-up that has to be affordable after a step.
+    /// Returns the tokens that the call takes, with the wrap-up that has to be affordable after a step.
     pub fn need(&self, limits: &Limits) -> CallNeed {
         match self.with_tools {
             true => CallNeed::step(self.estimate, self.output_tokens_max, limits.wrap_up_tokens),
@@ -190,8 +190,7 @@ impl ModelAsk {
 }
 
 impl Run {
-    /// Begins the run of a task. `fixed_tokens` is what is sent beside the conversation: the system prompt and the tools'
-    /// descriptions.
+    /// Starts the run of a task. `fixed_tokens` are sent beside the conversation: the system prompt and the tool specs.
     pub fn new(
         start: &TaskStart,
         tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
@@ -228,7 +227,7 @@ impl Run {
         run
     }
 
-    /// The turn of the model call that comes next, if one does.
+    /// Returns the turn of the next model call, if one comes next.
     pub fn turn_to_ask(&self) -> Option<u32> {
         matches!(self.phase, RunPhase::Asking).then_some(self.work.turns + 1)
     }
@@ -245,7 +244,7 @@ impl Run {
         match &self.phase {
             RunPhase::Calling { calls, answers } => {
                 let open = || calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
-                // As many as there are: a `Vec` that grows begins with room for four.
+                // Exact capacity: a growing `Vec` starts with room for four.
                 let mut planned = Vec::with_capacity(open().count());
                 planned.extend(open().map(|(planned, _)| planned.clone()));
                 RunStep::CallTools(planned)
@@ -256,7 +255,7 @@ impl Run {
                 turn: self.work.turns + 1,
                 with_tools: self.attempt.wrapping_up.is_none() && self.turns_left() > 1,
                 output_tokens_max: match self.attempt.wrapping_up {
-                    // A value that is cut off is no value.
+                    // A truncated value is no value.
                     Some(_) if !self.judgement.wants_json() => self.policy.limits.wrap_up_tokens,
                     Some(_) | None => self.output_tokens,
                 },
@@ -274,7 +273,7 @@ impl Run {
         for note in reply.notes.drain(..) {
             self.note(note);
         }
-        // A refusal or a stop we do not understand is no basis for doing anything.
+        // A refusal or an unknown stop reason is no basis for calls.
         if matches!(reply.stop, ReplyStop::Refusal | ReplyStop::Other(_)) {
             reply.blocks.retain(|block| block.as_call().is_none());
         }
@@ -293,7 +292,7 @@ impl Run {
             self.last_text = format!("{}{text}", self.answer);
         }
         if self.attempt.wrapping_up.is_some() || self.turns_left() == 0 {
-            // Calls that were forbidden do not enter the history: nobody will answer them.
+            // Forbidden calls do not enter the history: they get no result.
             reply.blocks.retain(|block| block.as_call().is_none());
         }
         if self.attempt.wrapping_up.is_some() {
@@ -323,7 +322,7 @@ impl Run {
         self.spending.unanswered += 1;
         match failure.kind {
             FailureKind::ContextTooLong => return self.compact(),
-            // Whoever cut the call off says next why the run ends.
+            // The caller that cut the call off says next why the run ends.
             FailureKind::Cancelled => return,
             FailureKind::BudgetSpent => return self.on_budget_spent(&failure.message, 0),
             _ => {}
@@ -333,7 +332,7 @@ impl Run {
         self.finish(reason, Some(failure.to_string()));
     }
 
-    /// Takes results in any order; the conversation gets them in call order once all are there.
+    /// Feeds results in any order; the conversation gets them in call order once all are there.
     pub fn on_results(&mut self, results: Vec<ToolResult>) {
         let RunPhase::Calling { calls, answers } = &mut self.phase else { return };
         for result in results {
@@ -355,7 +354,7 @@ impl Run {
         if answers.iter().any(Option::is_none) {
             return;
         }
-        // As many as there are: they are kept.
+        // Exact capacity: they are kept.
         let mut results = Vec::with_capacity(calls.len());
         let answered = calls.iter().zip(std::mem::take(answers));
         results.extend(answered.filter_map(|(planned, answer)| Some(planned.marked(answer?))));
@@ -384,8 +383,8 @@ impl Run {
         self.note(note);
     }
 
-    /// Someone wants the run to stop now. The turn goes on when the run is resumed if calls of it were begun that can be made
-    /// again, by these keys, and have no result.
+    /// Cancels the run. The turn continues on resume if some of its calls, by these keys, were started, can be repeated
+    /// and have no result.
     pub fn on_cancel(&mut self, begun: &[CallKey]) {
         if self.is_finished() {
             return;
@@ -398,15 +397,15 @@ impl Run {
         self.finish(StopReason::Cancelled, None);
     }
 
-    /// Returns the calls of a cancelled run that are made again when it is resumed.
+    /// Returns the calls of a cancelled run that are repeated on resume.
     pub fn kept_calls(&self) -> Vec<CallKey> {
         let Some(RunPhase::Calling { calls, answers }) = self.kept.as_deref() else { return Vec::new() };
         let open = calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
         open.map(|(planned, _)| planned.call.key).collect()
     }
 
-    /// Takes note that the budget does not allow the next call. Old results make room where the input is too long by
-    /// `input_excess` tokens; otherwise the run reports, and if it cannot even do that, it is over.
+    /// Records that the budget does not cover the next call. If the input is too long by `input_excess` tokens, old
+    /// results are elided; otherwise the run reports, or ends if it cannot afford that.
     pub fn on_budget_spent(&mut self, shortfall: &str, input_excess: u64) {
         if input_excess > 0 && self.make_room(input_excess) {
             return;
@@ -420,13 +419,13 @@ impl Run {
         }
     }
 
-    /// The outcome was written down: it stands, also if it came from a deadline that only the clock knew about.
+    /// Records the journaled outcome: it is final, also if a deadline caused it that only the clock knew.
     pub fn on_finished(&mut self, outcome: &Arc<Outcome>) {
         self.close_open_calls();
         self.phase = RunPhase::Finished(outcome.clone());
     }
 
-    /// The person says something more: the conversation goes on, with the limits counted afresh.
+    /// Feeds another message of the person: the conversation continues, with fresh limits.
     pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
         self.close_open_calls();
         self.kept = None;
@@ -441,17 +440,17 @@ impl Run {
         self.check_limits();
     }
 
-    /// Something more from whoever delegated, before the next model call. It changes no limit.
+    /// Feeds a steering message before the next model call. It changes no limit.
     pub fn on_steer(&mut self, text: &str) {
         self.history.push_user(text.to_owned());
     }
 
-    /// A model call was cut off by the end of its process; the provider may have worked and charged.
+    /// Records a model call that its process did not survive; the provider may have worked and charged.
     pub fn on_lost(&mut self, lost: &Usage) {
         self.spending.usage.add(lost);
     }
 
-    /// Takes a run up again that another process left, or that ended early. An answered run stays answered.
+    /// Resumes a run that was interrupted or ended early. An answered run stays answered.
     pub fn on_resume(&mut self, turns_max: Option<u32>, wall_ms_max: Option<u64>) {
         self.policy.limits.turns_max = turns_max.unwrap_or(0).max(self.policy.limits.turns_max);
         self.policy.limits.wall_ms_max = wall_ms_max.unwrap_or(0).max(self.policy.limits.wall_ms_max);
@@ -471,7 +470,7 @@ impl Run {
         self.phase = RunPhase::Asking;
         self.attempt = RunAttempt::default();
         if let Some(calling) = self.kept.take() {
-            // Its calls were closed when the run ended, and no provider has seen that.
+            // Its calls were answered when the run ended, and no provider has seen that.
             self.history.messages.pop();
             self.phase = *calling;
             return;
@@ -482,7 +481,7 @@ impl Run {
         self.check_limits();
     }
 
-    /// The operator does not allow these tools any more: calls that were not made yet are refused, and the model is told.
+    /// Withdraws tools: calls that were not made yet are refused, and the model is notified.
     pub fn on_withdrawn(&mut self, tools: &[String], left: Option<&Grant>) {
         self.policy.grant = remaining(&self.policy.grant, tools, left);
         let names = tools.iter().map(|name| format!("`{name}`"));
@@ -495,7 +494,7 @@ impl Run {
                     planned.refuse_unless_granted(&self.policy.grant, &self.policy.workspace);
                 }
             }
-            // Whoever judges the answer may yet ask for another one.
+            // In the last two, a failed check asks the model again, which must know.
             RunPhase::Asking | RunPhase::Checking(_) | RunPhase::Verifying(_) => {
                 let text = match left {
                     None => format!("You are not allowed to use these tools any more: {names}."),
@@ -512,12 +511,12 @@ impl Run {
         &self.history.messages
     }
 
-    /// Changes when an old message was changed; until then `messages` only grows.
+    /// Incremented when an old message was changed; until then `messages` only grows.
     pub fn generation(&self) -> u64 {
         self.history.generation
     }
 
-    /// Wall time left for the message that is being worked on.
+    /// Returns the wall time left for the current message.
     pub fn time_left_ms(&self, elapsed_ms: u64) -> u64 {
         self.policy.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.earlier.elapsed_ms))
     }
@@ -532,12 +531,12 @@ impl Run {
         &self.policy.limits
     }
 
-    /// Requests that were answered, over the whole task.
+    /// Returns the number of answered requests of the whole task.
     pub fn turns(&self) -> u32 {
         self.work.turns
     }
 
-    /// Requests that `turns_max` still allows for the message that is being worked on.
+    /// Returns the requests that `turns_max` still allows for the current message.
     pub fn turns_left(&self) -> u32 {
         self.policy.rules.requests_max(self.policy.limits.turns_max).saturating_sub(self.turns_used())
     }
@@ -552,12 +551,12 @@ impl Run {
         &self.spending.usage
     }
 
-    /// Calls without an answer since the last one with an answer.
+    /// Returns the number of model calls without an answer since the last reply.
     pub fn unanswered(&self) -> u32 {
         self.spending.unanswered
     }
 
-    /// The part of `usage` that replies took, by the model that gave them.
+    /// Returns the part of `usage` that replies took, by model.
     pub fn answered_by(&self) -> &ByModel {
         &self.spending.answered_by
     }
@@ -567,12 +566,12 @@ impl Run {
         matches!(self.phase, RunPhase::Finished(_))
     }
 
-    /// Facts since the last time this was asked.
+    /// Takes the events since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }
 
-    /// A reply without calls: an answer, or one of the many ways not to give one.
+    /// Feeds a reply without calls: an answer, or one of the many ways not to give one.
     fn on_text(&mut self, reply: Reply, text: String) {
         let is_empty = text.trim().is_empty();
         let RunAttempt { pauses, nudges, continuations, broken_promises, .. } = self.attempt;
@@ -620,7 +619,7 @@ impl Run {
         self.history.push_user(CONTINUE_ANSWER.to_owned());
     }
 
-    /// An empty answer gets one second chance: models sometimes stop right after a tool result.
+    /// Gives an empty answer one second chance: models sometimes stop right after a tool result.
     fn nudge(&mut self, blocks: Vec<Block>) {
         self.attempt.nudges += 1;
         self.raise_output_limit();
@@ -628,14 +627,14 @@ impl Run {
         self.history.push_user("Your last message had no text. Give your answer to the task now.".to_owned());
     }
 
-    /// Draws the consequences of a finished batch of calls.
+    /// Continues after a finished batch of calls.
     fn conclude_batch(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
         for result in &results {
             self.history.count_tokens(&result.text);
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.attempt.mistakes = if all_mistaken { self.attempt.mistakes + 1 } else { 0 };
-        // Polls that hear "not yet" are bounded by turns and time; they are no circle.
+        // Polls that are answered "not yet" are bounded by turns and time; they are no cycle.
         let polls = results.iter().all(|result| result.pending);
         let verdict =
             if polls { cycle::CycleVerdict::Fine } else { self.attempt.cycles.observe(calls, &results) };
@@ -655,7 +654,7 @@ impl Run {
     }
 
     /// Ends the run if no request is left, and makes the next one the wrap-up if it is the last or tool calls are used up.
-    /// A task of one turn is simply asked without tools: it has nothing to report yet.
+    /// A task of one turn is asked without tools: it has nothing to report yet.
     fn check_limits(&mut self) {
         if self.attempt.wrapping_up.is_some() || self.is_finished() {
             return;
@@ -695,7 +694,7 @@ impl Run {
         self.history.push_user(report);
     }
 
-    /// Answers what nobody will answer any more, so that the history stays valid.
+    /// Answers the open calls of a run that ends, so that the history stays valid.
     fn close_open_calls(&mut self) {
         let RunPhase::Calling { calls, answers } = std::mem::replace(&mut self.phase, RunPhase::Asking)
         else {

@@ -1,5 +1,5 @@
-//! The context guard: at 90 % of the model's window the oldest large results make room, at 100 % the run is asked for
-//! its answer. Nothing goes silently: an event says what was elided, the stub says where the full text is.
+//! The context guard: at 90 % of the model's window the oldest large results are elided, at 100 % the run is asked for its
+//! answer. An event reports each elision, the stub says where the full text is.
 
 use std::collections::HashSet;
 
@@ -17,17 +17,17 @@ const LARGE: usize = 1_000;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct MessageHistory {
     pub messages: Vec<Message>,
-    /// Grows when an old message is changed.
+    /// Incremented when an old message is changed.
     pub generation: u64,
-    /// Call ids that are on the wire already.
+    /// Call ids in use.
     pub call_ids: HashSet<String>,
-    /// Tokens that the next request takes, as far as we know.
+    /// Estimated tokens of the next request.
     pub tokens: u64,
-    /// Tokens it can take at most, for the budget.
+    /// Maximum tokens of the next request, for the budget.
     pub tokens_max: u64,
 }
 
-/// Results that were replaced by stubs, and what that freed.
+/// Elided results, and the tokens that freed.
 #[derive(Default)]
 struct ElidedResults {
     results: u32,
@@ -37,7 +37,7 @@ struct ElidedResults {
 }
 
 impl MessageHistory {
-    /// Begins with the task. `fixed_tokens` is what is sent beside the conversation.
+    /// Starts the conversation with the task. `fixed_tokens` are sent beside it.
     pub fn new(task: String, fixed_tokens: u64) -> Self {
         let (call_ids, messages) = (HashSet::new(), Vec::new());
         let mut history =
@@ -46,13 +46,13 @@ impl MessageHistory {
         history
     }
 
-    /// Adds a message to the model, and what it will take of the next request.
+    /// Adds a message to the model, and its tokens.
     pub fn push_user(&mut self, text: String) {
         self.count_tokens(&text);
         self.messages.push(Message::user(text));
     }
 
-    /// Counts a text that goes into the next request.
+    /// Counts the tokens of a text in the next request.
     pub fn count_tokens(&mut self, text: &str) {
         self.tokens = self.tokens.saturating_add(estimate_tokens(text));
         self.tokens_max = self.tokens_max.saturating_add(tokens_at_most(text));
@@ -65,7 +65,7 @@ impl MessageHistory {
         }
     }
 
-    /// Tokens that leaving out all large results but the newest would free.
+    /// Returns the tokens that eliding all large results but the newest would free.
     fn elidable(&self) -> u64 {
         let older = self.messages.split_last().map_or(&[][..], |(_, older)| older);
         let results = older.iter().filter_map(|message| match message {
@@ -82,7 +82,7 @@ impl MessageHistory {
         let last = self.messages.len().saturating_sub(1);
         for (position, message) in self.messages.iter_mut().enumerate() {
             let Message::Results { results } = message else { continue };
-            // The newest results are what the model is about to read.
+            // The model is about to read the newest results.
             if position == last && elided.results > 0 {
                 break;
             }
@@ -110,7 +110,7 @@ impl MessageHistory {
 }
 
 impl Run {
-    /// Called when the conversation grew.
+    /// Checks the window when the conversation has grown.
     pub(super) fn guard_context(&mut self) {
         let Some(window) = self.policy.limits.context_window else { return };
         let room = window.saturating_sub(u64::from(self.output_tokens));
@@ -128,7 +128,7 @@ impl Run {
         }
     }
 
-    /// The provider refused the conversation's length: make room, harder each time, and give up when nothing is left.
+    /// Reacts to a provider's refusal of the length: elides more each time, and ends the run when nothing is left.
     pub(super) fn compact(&mut self) {
         let allowed = self.attempt.compactions < self.policy.limits.compactions_max;
         self.attempt.compactions += 1;
@@ -141,8 +141,8 @@ impl Run {
         }
     }
 
-    /// Leaves old results out so that a call fits the budget. A step that would still not fit keeps them for the report;
-    /// a report that does not fit has to do without.
+    /// Elides old results so that a call fits the budget. A step that would still not fit keeps them for the report; a
+    /// report that does not fit loses them.
     pub(super) fn make_room(&mut self, tokens: u64) -> bool {
         if self.attempt.wrapping_up.is_none() && self.history.elidable() < tokens {
             return false;
@@ -150,7 +150,7 @@ impl Run {
         self.elide(tokens)
     }
 
-    /// Leaves old results out; returns false if there are none.
+    /// Elides old results; returns false if there are none.
     fn elide(&mut self, tokens: u64) -> bool {
         let event = self.history.elide(tokens);
         let elided = event.is_some();
@@ -163,8 +163,8 @@ fn freed(text: &str, stub: &str) -> u64 {
     estimate_tokens(text).saturating_sub(estimate_tokens(stub))
 }
 
-/// Lower bound of the tokens freed by a stub: a token seldom has more than 6 characters, and a text seldom less than a third
-/// of its upper bound.
+/// Lower bound of the tokens freed by a stub: a token seldom has more than 6 characters, and a text seldom less than a
+/// third of its upper bound.
 fn freed_at_least(text: &str, stub: &str) -> u64 {
     let least = (estimate_tokens(text) * 2 / 3).min(tokens_at_most(text) / 3);
     least.saturating_sub(tokens_at_most(stub))

@@ -1,14 +1,14 @@
-//! Notices a run that goes round in circles: the same calls with the same results, over and over, also in cycles of
-//! up to four turns. Polling is not a circle: neither if it sees something new each time, nor if it hears "not yet".
+//! Detects cycles: the same calls with the same results, over and over, in periods of up to four turns. Polling is no
+//! cycle, neither with new results nor when answered "not yet".
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::message::{ToolCall, ToolResult};
 
-/// Longest cycle looked for; longer ones were not seen in the field.
+/// Longest period checked; longer ones were not seen in the field.
 const PERIOD_MAX: usize = 4;
-/// Repetitions before the model is told.
+/// Repetitions before the model is warned.
 const WARN_AT: usize = 4;
 /// Repetitions before the run is ended.
 const STOP_AT: usize = 8;
@@ -44,7 +44,7 @@ impl CycleDetector {
         CycleVerdict::Fine
     }
 
-    /// The period whose repetition at the end covers the most turns, and how often it was seen.
+    /// Finds the period whose repetition at the end covers the most turns, and its count.
     fn longest_repetition(&self) -> (usize, usize) {
         let length = self.recent.len();
         let repetitions = |period: usize| {
@@ -52,7 +52,7 @@ impl CycleDetector {
                 .take_while(|back| self.recent[length - 1 - back] == self.recent[length - 1 - back - period]);
             1 + same.count() / period
         };
-        // Of equal counts the shortest period: it says more.
+        // Of equal counts the shortest period: it is more specific.
         (1..=PERIOD_MAX)
             .rev()
             .map(|period| (period, repetitions(period)))
@@ -66,8 +66,8 @@ fn fingerprint(calls: &[Arc<ToolCall>], results: &[ToolResult]) -> u64 {
     calls.chain(results.iter().map(|result| result.text.as_str())).fold(0, mix)
 }
 
-/// Results are long, so eight bytes at a time. It only has to tell a few turns of one run apart: a hash that resists
-/// whoever chooses the text is several times the work.
+/// Hashes eight bytes at a time, because results are long. It only tells a few turns of one run apart; a hash that resists
+/// attackers costs several times as much.
 fn mix(hash: u64, text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
     let last = rest.iter().fold(text.len() as u64, |last, byte| (last << 8) | u64::from(*byte));

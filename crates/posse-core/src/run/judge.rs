@@ -1,5 +1,5 @@
-//! Judging an answer before it counts: its form against the output schema, its truth by commands that check the result.
-//! Either may send the model back to work once; after that the run has failed, with its text kept.
+//! Checks an answer: its form against the output schema, its truth by verification commands. Either may send the model
+//! back to work once; after that the run has failed, with its text kept.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use crate::output::{ExtractedJson, extract, normalize};
 use crate::text::prefix;
 use crate::verify::{VerifyEnding, VerifyEvidence};
 
-/// A schema up to this size is said again with what is wrong: not every provider shows it to its model.
+/// Maximum size of a schema that is repeated with its violations: not every provider shows it to its model.
 const SCHEMA_BYTES_SHOWN: usize = 8_000;
 
-/// Times a model is asked for better JSON, and times it is told that a check failed.
+/// Times a model is asked for better JSON, and times it is notified that a check failed.
 const REPAIRS_MAX: u32 = 1;
 const CORRECTIONS_MAX: u32 = 1;
 
-/// Places of an answer that a warning names, and their length: an answer can have any number of them.
+/// Maximum number and length of the paths of an answer that a warning names.
 const PLACES_NAMED: usize = 5;
 const PLACES_BYTES_MAX: usize = 300;
 
@@ -28,10 +28,10 @@ const PLACES_BYTES_MAX: usize = 300;
 pub(super) struct AnswerJudge {
     schema: Option<String>,
     verify: Vec<String>,
-    /// The value that satisfied the schema, and what stood around it.
+    /// The value that satisfied the schema, and the text around it.
     pub data: Option<Value>,
     wrapping: Option<&'static str>,
-    /// Places of the value that were rewritten to satisfy the schema.
+    /// Paths of the value that were rewritten to satisfy the schema.
     normalized: Vec<String>,
     pub errors: Vec<String>,
     pub evidence: Vec<VerifyEvidence>,
@@ -46,7 +46,7 @@ impl AnswerJudge {
         Self { schema, verify: start.verify.clone(), ..Self::default() }
     }
 
-    /// Checks if an answer has to be JSON.
+    /// Tells whether an answer has to be JSON.
     pub fn wants_json(&self) -> bool {
         self.schema.is_some()
     }
@@ -56,7 +56,7 @@ impl AnswerJudge {
         serde_json::from_str(schema).unwrap_or_default()
     }
 
-    /// Before another answer.
+    /// Clears the verdict before another answer.
     pub fn reset(&mut self) {
         let (schema, verify) = (self.schema.take(), std::mem::take(&mut self.verify));
         *self = Self { schema, verify, ..Self::default() };
@@ -64,7 +64,7 @@ impl AnswerJudge {
 }
 
 impl Run {
-    /// The model says that it is done.
+    /// Checks the model's final answer.
     pub(super) fn judge(&mut self) {
         self.answer.clear();
         self.judgement.reset();
@@ -104,7 +104,7 @@ impl Run {
         self.verify();
     }
 
-    /// Takes the reply to a wrap-up. One that has to be JSON is compared with the schema like any other answer.
+    /// Feeds the reply to a wrap-up. One that has to be JSON is checked against the schema like any other answer.
     pub(super) fn report(&mut self, has_text: bool) {
         match has_text && self.judgement.wants_json() {
             true => self.judge(),
@@ -137,7 +137,7 @@ impl Run {
         self.finish(reason, Some("the answer does not satisfy the output schema".to_owned()));
     }
 
-    /// Begins with the first command, if there is any. The report of a run that was stopped is not verified.
+    /// Starts with the first command, if there is any. The report of a stopped run is not verified.
     fn verify(&mut self) {
         if let Some(WrapUp { reason, detail }) = self.attempt.wrapping_up.clone() {
             return self.finish(reason, detail);
@@ -148,7 +148,7 @@ impl Run {
         }
     }
 
-    /// Takes what came out of the command that `RunStep::Verify` named.
+    /// Feeds the result of the command that `RunStep::Verify` named.
     pub fn on_verified(&mut self, evidence: VerifyEvidence) {
         if !matches!(self.phase, RunPhase::Verifying(_)) {
             return;
@@ -161,7 +161,7 @@ impl Run {
         }
     }
 
-    /// All commands were run, or one of them cannot be.
+    /// Ends verification: all commands were run, or one of them cannot be.
     fn judge_evidence(&mut self) {
         let failed: Vec<&VerifyEvidence> =
             self.judgement.evidence.iter().filter(|found| !found.passed()).collect();
@@ -187,7 +187,7 @@ impl Run {
         self.finish(StopReason::Answered, None);
     }
 
-    /// A run that stops before its answer was checked says so.
+    /// Warns if a run stops before its answer was checked.
     pub(super) fn unverified(&self, stop: StopReason) -> Option<String> {
         let AnswerJudge { verify, evidence, .. } = &self.judgement;
         let is_missing = stop != StopReason::Answered && evidence.is_empty() && !verify.is_empty();

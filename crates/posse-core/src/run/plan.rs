@@ -1,4 +1,4 @@
-//! What becomes of the calls in a reply: which run, and which are answered by a refusal the model can act on.
+//! Plans the calls of a reply: which run, and which are answered by a refusal that the model can act on.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tool::{FILE_TOOLS, ToolEffect, canonical};
 /// Longest tool name kept in a history; providers refuse longer ones.
 const NAME_MAX: usize = 64;
 
-/// A call, and what to do with it.
+/// A call, and its treatment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedCall {
     pub call: Arc<ToolCall>,
@@ -26,14 +26,14 @@ pub struct PlannedCall {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallAction {
     Execute(ToolEffect),
-    /// The call is run if a person says yes.
+    /// The call is run if a person approves it.
     Ask(ToolEffect, ApprovalQuestion),
     /// The call is not run; this is its result.
     Refuse(ToolResult),
 }
 
 impl Run {
-    /// Gives every call its key and an id that no other call of this run has, and makes its name fit for a history.
+    /// Gives every call its key and a unique id, and sanitizes its name for the history.
     pub(super) fn name_calls(&mut self, reply: &mut Reply) {
         let turn = self.work.turns;
         let calls = reply.blocks.iter_mut().filter_map(|block| match block {
@@ -73,7 +73,7 @@ impl Run {
         planned
     }
 
-    /// A person who sees this can grant the tool; a tool that does not exist is the model's mistake alone.
+    /// Records a refused tool for the outcome, if a person can grant it. An unknown one is the model's mistake.
     fn remember_refusal(&mut self, name: &str) {
         let name = canonical(name);
         let ungranted = self
@@ -107,7 +107,7 @@ impl Run {
         }
         let action = match &call.arguments {
             CallArguments::Truncated(_) => return CallAction::Refuse(truncated(call)),
-            // Of a call that was cut off before its first argument, some providers make an empty object.
+            // Some providers report a call that was cut off before its first argument as an empty object.
             CallArguments::Object(text) if cut_off && text.trim() == "{}" => {
                 return CallAction::Refuse(truncated(call));
             }
@@ -139,12 +139,12 @@ impl Run {
     }
 }
 
-/// A call by what may run beside it.
+/// A call by its concurrency class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CallKind {
     /// Calls that change nothing.
     Readers,
-    /// Calls that hand a task to an agent and wait for it. `delegates` says which those are.
+    /// Calls that hand a task to an agent and wait for it, as `delegates` says.
     Delegations,
     Alone,
 }
@@ -201,7 +201,7 @@ impl PlannedCall {
         }
     }
 
-    /// `None` for a call that is not run.
+    /// Returns the concurrency class; `None` for a call that is not run.
     fn kind(&self, delegates: impl Fn(&ToolCall) -> bool) -> Option<CallKind> {
         match self.action {
             CallAction::Refuse(_) => None,

@@ -1,4 +1,4 @@
-//! Rebuilding a run from its journal. Every prefix of a journal gives the run as it was at that moment.
+//! Replay of a journal into a run. Every prefix of a journal gives the run as it was at that moment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::usage::Usage;
 pub struct ReplayedRun {
     pub start: TaskStart,
     pub run: Run,
-    /// Time the run had used when it was last heard of.
+    /// Elapsed time of the run at its last record.
     pub elapsed_ms: u64,
     pub epoch: u64,
-    /// Calls whose effect was intended and whose outcome nobody wrote down, in the order of the intents.
+    /// Calls with an `Intended` record and no result, in the order of the intents.
     pub unresolved: Vec<(CallKey, ToolEffect)>,
-    /// Input tokens of a model call that was under way; the provider may have worked and charged.
+    /// Input tokens of the interrupted model call; the provider may have worked and charged.
     pub lost_tokens: u64,
-    /// Calls that have their result: they are never run again.
+    /// Calls that have their result: they are never repeated.
     pub finished_calls: u32,
     /// Keys of the steering messages that the run has read.
     pub steered: Vec<String>,
     /// Bytes of all before-images.
     pub image_bytes: u64,
-    /// Changes that were announced by a before-image and whose call has no result.
+    /// Changes announced by a before-image whose call has no result.
     pub unfinished: Vec<(CallKey, FileChange)>,
 }
 
-/// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
+/// Replays a journal into a fresh run. `tools` are the tools of the resuming process.
 pub fn replay(
     records: &[Record],
     tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
@@ -44,7 +44,7 @@ pub fn replay(
     replay_each(records, tools, fixed_tokens, |_, _| {})
 }
 
-/// The same, and shows the run as it is after each record.
+/// Like `replay`, and shows the run after each record.
 pub fn replay_each(
     records: &[Record],
     tools: impl Into<Arc<BTreeMap<String, ToolEffect>>>,
@@ -78,12 +78,12 @@ pub fn replay_each(
 
 impl ReplayedRun {
     fn feed(&mut self, record: &Record) -> Result<()> {
-        // It may be written while a call is under way, and changes nothing.
+        // It may be written during a call, and changes nothing.
         if let Record::Observed { .. } = record {
             return Ok(());
         }
         self.elapsed_ms = record.elapsed_ms().unwrap_or(self.elapsed_ms);
-        // Whatever else is written down is written while no call is under way.
+        // All other records are written while no call is running.
         self.lost_tokens = 0;
         match record {
             Record::Started(_) => {
@@ -105,7 +105,7 @@ impl ReplayedRun {
                 self.run.on_results(vec![result.clone()]);
             }
             Record::Checked { errors, .. } => self.run.on_checked(errors),
-            // The command is run again: checks are declared to be repeatable.
+            // The command is run again: verification commands must be repeatable.
             Record::Verifying { .. } | Record::Observed { .. } => {}
             Record::Verified { evidence, .. } => self.run.on_verified(evidence.clone()),
             Record::Resumed { epoch, turns_max, wall_ms_max, .. } => {

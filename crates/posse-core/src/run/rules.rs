@@ -1,5 +1,5 @@
-//! Revisions of the decision rules. A journal is replayed under the rules it was written with, so that a task begun by
-//! an earlier version goes on with the calls and the conversation it had.
+//! Revisions of the decision rules. A journal is replayed under the rules it was written with, so that a task of an
+//! earlier version is resumed with the same calls and conversation.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ impl DecisionRules {
     /// The revision for new tasks.
     pub const LATEST: Self = Self::V2;
 
-    /// Requests that may be answered under a limit of `turns_max`.
+    /// Returns the requests that may be answered under a limit of `turns_max`.
     pub(super) fn requests_max(self, turns_max: u32) -> u32 {
         match self {
             Self::V1 => turns_max.saturating_add(1),
@@ -26,7 +26,7 @@ impl DecisionRules {
         }
     }
 
-    /// Checks if a reply that the provider paused counts as a turn.
+    /// Tells whether a reply that the provider paused counts as a turn.
     pub(super) fn counts_pauses(self) -> bool {
         self != Self::V1
     }
