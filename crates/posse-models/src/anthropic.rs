@@ -1,8 +1,8 @@
 //! Anthropic Messages.
 //!
-//! Thinking goes back with its signature, redacted thinking as it came. Prompt-cache markers stand on the tools, on
-//! the system prompt and on the last block of the conversation; the last one is written in the tail, so that moving
-//! it on never rewrites what was sent before.
+//! Thinking is sent back with its signature, redacted thinking unchanged. Prompt-cache markers are on the tools, on the
+//! system prompt and on the last block of the conversation; the last one is written in the tail, so that moving it never
+//! rewrites bytes that were sent before.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub const BASE_URL: &str = "https://api.anthropic.com";
 /// The tag of blocks that only Anthropic understands.
 const PROVIDER: &str = "anthropic";
 const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
-/// The smallest thinking budget the API takes.
+/// Minimum thinking budget of the API.
 const THINKING_TOKENS_MIN: u32 = 1024;
 
 /// Client for Anthropic's Messages API.
@@ -123,7 +123,7 @@ impl BodyEncoder for Anthropic {
             }
             AnthropicThinking::Adaptive => out.raw(r#","thinking":{"type":"adaptive"}"#),
         }
-        // With thinking on, the API takes no other temperature than its own.
+        // With thinking on, the API accepts no temperature but its default.
         if let (Some(temperature), AnthropicThinking::Off) = (request.settings.temperature, thinking) {
             out.number("temperature", temperature);
         }
@@ -138,11 +138,11 @@ impl BodyEncoder for Anthropic {
 
 const OPEN: TextEnding = TextEnding::Open { close: "}]}", mark: CACHE_MARK };
 
-/// Every block is left open until the next one begins, so that the last one can take the cache marker.
+/// Leaves every block open until the next one starts, so that the last one can take the cache marker.
 fn assistant(blocks: &[Block], out: &mut JsonBuffer) -> TextEnding {
     let mut ending = TextEnding::Whole;
     for block in blocks {
-        // The API refuses blank text, unsigned thinking and blocks of others.
+        // The API refuses blank text, unsigned thinking and blocks of other providers.
         let sendable = match block {
             Block::Text { text, .. } => !text.trim().is_empty(),
             Block::Thinking { signature, .. } => signature.is_some(),
@@ -212,8 +212,8 @@ fn thinking(model: &str, settings: &ModelSettings, output_tokens_max: u32) -> An
     if budget < THINKING_TOKENS_MIN { AnthropicThinking::Off } else { AnthropicThinking::Budget(budget) }
 }
 
-/// With a thinking budget, calls that are being answered must follow thinking. Those another model made, before a
-/// fallback, do not; the API refuses the request unless it does without.
+/// Tells whether thinking may be on. With a budget, open calls must follow thinking; those of another model, before a
+/// fallback, do not, and the API would refuse the request.
 fn may_think(messages: &[Message]) -> bool {
     let [.., Message::Assistant { blocks }, Message::Results { .. }] = messages else { return true };
     blocks.iter().any(|block| match block {
@@ -223,7 +223,7 @@ fn may_think(messages: &[Message]) -> bool {
     })
 }
 
-/// Claude from 4.6 on chooses how much to think, steered by `effort`; older ones and other vendors' take a budget.
+/// Tells whether the model takes an `effort`: Claude from 4.6 on. Older ones and other vendors' take a budget.
 fn thinks_adaptively(model: &str) -> bool {
     let Some(name) = model.rsplit('/').next().and_then(|name| name.strip_prefix("claude-")) else {
         return false;
@@ -263,7 +263,7 @@ fn output_config(
 pub(crate) struct MessageReader {
     stop: Option<String>,
     usage: AnthropicUsage,
-    /// Blocks of kinds we do not know, being streamed.
+    /// Streamed blocks of unknown kinds.
     unknown: Vec<(u64, Value, String)>,
 }
 
@@ -341,7 +341,7 @@ impl AnthropicUsage {
         self.cache_creation_input_tokens.update(later.cache_creation_input_tokens);
     }
 
-    /// The API counts cached input apart; our total includes it.
+    /// The API counts cached input separately; our total includes it.
     fn counts(&self) -> ReportedUsage {
         let cached = self.cache_read_input_tokens.plus(self.cache_creation_input_tokens);
         ReportedUsage {
@@ -379,7 +379,7 @@ impl Reader for MessageReader {
             }
             "message_stop" => return Ok(ReadProgress::Done),
             "error" => return Err(ReadError::provider(&event.data)),
-            // `ping`, `content_block_stop` and whatever comes next year.
+            // `ping`, `content_block_stop` and unknown kinds.
             _ => {}
         }
         Ok(ReadProgress::More)
@@ -397,7 +397,7 @@ impl Reader for MessageReader {
 
     fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd> {
         let stop = self.stop.take()?;
-        // A block whose input was cut is of no use to anyone.
+        // A block whose input was truncated is useless.
         let _ = self.settle_unknown(reply);
         let stop = match stop.as_str() {
             "end_turn" | "stop_sequence" => ReplyStop::EndTurn,
@@ -456,13 +456,13 @@ impl MessageReader {
             "thinking_delta" => reply.thinking(place, &delta.thinking)?,
             "signature_delta" => reply.signature(place, &delta.signature)?,
             "input_json_delta" => reply.arguments(place, &delta.partial_json)?,
-            // Citations repeat where a text came from; the text itself is complete without them.
+            // Citations repeat the source of a text; the text is complete without them.
             _ => {}
         }
         Ok(())
     }
 
-    /// Server tools and kinds to come: kept and sent back as they were.
+    /// Server tools and unknown kinds: kept and sent back unchanged.
     fn settle_unknown(&mut self, reply: &mut ReplyAssembler<'_>) -> ReadResult {
         for (index, mut block, input) in self.unknown.drain(..) {
             if !input.is_empty() {

@@ -1,7 +1,7 @@
-//! Puts a reply together from fragments, whatever order and numbering the provider uses.
+//! Assembles a reply from fragments, whatever order and numbering the provider uses.
 //!
-//! A part is found by its key, which the wire derives from the provider's index; nothing is found by a provider's id
-//! alone. Fragments are appended in place and shown to the watcher as they come, never as a growing whole.
+//! A part is found by its key, which the wire derives from the provider's index, never by a provider's id alone. Fragments
+//! are appended in place and sent to the sink as they come, never as a growing whole.
 
 use posse_core::id::CallKey;
 use posse_core::message::{Block, CallArguments, ToolCall};
@@ -10,9 +10,9 @@ use posse_core::text;
 use posse_core::tokens::tokens_at_most;
 use posse_runtime::ports::{Delta, DeltaSink, NoDeltas};
 
-/// More parts than any real reply has; a stream that goes on opening parts is broken.
+/// Maximum parts: a stream that opens more is broken.
 const PARTS_MAX: usize = 4096;
-/// A model can write any name; nobody has a tool with a longer one.
+/// Maximum length of a tool name; no tool has a longer one.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// Position of a part in the reply; parts are sorted by it in the end.
@@ -61,7 +61,7 @@ impl<'d> ReplyAssembler<'d> {
         self.bytes
     }
 
-    /// The most tokens that everything received so far can have.
+    /// Returns the maximum tokens of everything received so far.
     pub fn tokens_at_most(&self) -> u64 {
         let tokens = self.parts.iter().map(|part| match &part.content {
             PartContent::Prose { text, .. } if text.is_empty() => 0,
@@ -123,7 +123,7 @@ impl<'d> ReplyAssembler<'d> {
         Ok(())
     }
 
-    /// A call begins, or says its id or name late. Later names are ignored: some servers repeat them in every chunk.
+    /// Starts a call, or adds its late id or name. Later names are ignored: some servers repeat them in every chunk.
     pub fn call(&mut self, place: Place, id: &str, name: &str) -> Result<(), ModelFailure> {
         let index = self.calls;
         let empty = || PartContent::Call {
@@ -153,7 +153,7 @@ impl<'d> ReplyAssembler<'d> {
         Ok(())
     }
 
-    /// An empty fragment says nothing: it is how several providers open a call whose arguments follow.
+    /// Appends arguments. An empty fragment is ignored: several providers open a call with one.
     pub fn arguments(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
         self.call(place, "", "")?;
         self.bytes += fragment.len() as u64;
@@ -174,7 +174,7 @@ impl<'d> ReplyAssembler<'d> {
         Ok(())
     }
 
-    /// The id of the call at `place`, if there is one.
+    /// Returns the id of the call at `place`, if there is one.
     pub fn call_id(&self, place: Place) -> Option<&str> {
         self.parts.iter().rev().find(|part| part.place == place).and_then(|part| match &part.content {
             PartContent::Call { id, .. } => Some(id.as_str()),
@@ -182,7 +182,7 @@ impl<'d> ReplyAssembler<'d> {
         })
     }
 
-    /// The blocks in the provider's order. Arguments are judged here, once, with the reason for the stop at hand.
+    /// Returns the blocks in the provider's order. Arguments are parsed here, once, with the stop reason known.
     pub fn finish(mut self, stop: &ReplyStop) -> Vec<Block> {
         self.parts.sort_by_key(|part| part.place);
         let cut_call = match (stop, self.parts.last()) {
@@ -239,8 +239,8 @@ impl<'d> ReplyAssembler<'d> {
     }
 }
 
-/// `cut`: the output limit was reached while this call was being written. Nothing or `{}` is then what a provider
-/// shows of arguments it never finished, and must not run as a call without arguments.
+/// Parses arguments. `cut`: the output limit was reached during this call. A provider then shows nothing or `{}` for
+/// unfinished arguments, which must not run as a call without arguments.
 fn judge(arguments: String, cut: bool) -> CallArguments {
     if cut && matches!(arguments.trim(), "" | "{}" | "null") {
         return CallArguments::Truncated(arguments);

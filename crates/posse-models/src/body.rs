@@ -1,8 +1,8 @@
 //! The request body of a conversation that only grows.
 //!
-//! What was serialised for one turn is kept as bytes and reused in the next, so a turn costs the serialisation of what
-//! is new in it. Whatever may change between calls stands in the tail, after the prefix (model, system, tools, messages).
-//! Both are one buffer, which is cut back to the prefix before it grows again: a body of one piece goes out in one write.
+//! Serialized bytes of one turn are reused in the next, so a turn costs the serialization of its new messages only.
+//! Everything that may change between calls is in the tail, after the prefix (model, system, tools, messages). Both are
+//! one buffer, which is truncated to the prefix before it grows again: a body of one piece goes out in one write.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use posse_core::message::Message;
@@ -21,11 +21,11 @@ pub trait BodyEncoder {
     const WIRE: &'static str;
 
     fn model(&self) -> &str;
-    /// Up to and including the opening bracket of the messages.
+    /// Writes everything up to and including the opening bracket of the messages.
     fn head(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure>;
-    /// One message as zero or more elements of the list; each starts with `out.item()`.
+    /// Writes one message as zero or more elements of the list; each starts with `out.item()`.
     fn message(&self, message: &Message, out: &mut JsonBuffer) -> TextEnding;
-    /// From the closing bracket of the messages to the end.
+    /// Writes everything from the closing bracket of the messages to the end.
     fn tail(&self, request: &ModelRequest<'_>, out: &mut JsonBuffer) -> Result<(), ModelFailure>;
 }
 
@@ -91,7 +91,7 @@ impl PrefixKey {
     }
 }
 
-/// Builds the body for `request`, reusing what the memo has.
+/// Builds the body for `request`, reusing the memo.
 pub fn encode<E: BodyEncoder>(
     encoder: &E,
     request: &mut ModelRequest<'_>,
@@ -143,7 +143,7 @@ fn extend<E: BodyEncoder>(
         let opened = out.buffer.len();
         let ending = encoder.message(message, &mut out);
         if out.buffer.len() == opened {
-            // Nothing of this message is for this provider: the message before it stays the last.
+            // This message has no content for this provider: the message before it stays the last.
             out.buffer.truncate(length);
         } else {
             memo.ending = ending;
@@ -164,7 +164,7 @@ fn extend<E: BodyEncoder>(
     Ok(EncodedBody(memo.body.clone()))
 }
 
-/// The first bytes of a body as a buffer that can grow, and how many had to be copied for it.
+/// Returns the first bytes of a body as a growable buffer, and how many had to be copied for it.
 fn cut_back(body: Bytes, prefix: usize) -> (BytesMut, u64) {
     match body.try_into_mut() {
         Ok(mut buffer) => {
@@ -179,7 +179,7 @@ fn cut_back(body: Bytes, prefix: usize) -> (BytesMut, u64) {
     }
 }
 
-/// A finished body, shared and not copied however often it is sent.
+/// A finished body, shared without copying however often it is sent.
 #[derive(Debug, Clone)]
 pub struct EncodedBody(Bytes);
 
@@ -222,7 +222,7 @@ impl JsonBuffer {
         self.buffer.extend_from_slice(text.as_bytes());
     }
 
-    /// Begins the next element of the messages.
+    /// Starts the next element of the messages.
     pub fn item(&mut self) {
         if self.items > 0 {
             self.raw(",");
@@ -230,18 +230,18 @@ impl JsonBuffer {
         self.items += 1;
     }
 
-    /// A JSON string.
+    /// Appends a JSON string.
     pub fn string(&mut self, text: &str) {
         serde_json::to_writer((&mut self.buffer).writer(), text).expect("a text is always JSON");
     }
 
-    /// `"key":"text"`, with a comma before it.
+    /// Appends `"key":"text"`, with a comma before it.
     pub fn field(&mut self, key: &str, text: &str) {
         self.key(key);
         self.string(text);
     }
 
-    /// `"key":number`, with a comma before it.
+    /// Appends `"key":number`, with a comma before it.
     pub fn number(&mut self, key: &str, number: impl Serialize) {
         self.key(key);
         serde_json::to_writer((&mut self.buffer).writer(), &number).expect("a number is always JSON");
@@ -292,8 +292,8 @@ impl JsonBuffer {
     }
 }
 
-/// A name every provider accepts: letters, digits, `_` and `-`, at most 64. Models invent other ones, and a history
-/// that repeats such a name is refused as a whole.
+/// Returns a name that every provider accepts: letters, digits, `_` and `-`, at most 64. Models invent other ones, and a
+/// provider refuses a whole history that contains one.
 pub fn legal_name(name: &str) -> std::borrow::Cow<'_, str> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.len() <= 64 && name.chars().all(legal) {
@@ -303,7 +303,7 @@ pub fn legal_name(name: &str) -> std::borrow::Cow<'_, str> {
     if cleaned.is_empty() { "unnamed".into() } else { cleaned.into() }
 }
 
-/// As `legal_name`, for call ids: two different ids stay different.
+/// Like `legal_name`, for call ids: two different ids stay different.
 pub fn legal_id(id: &str) -> std::borrow::Cow<'_, str> {
     let cleaned = legal_name(id);
     if matches!(cleaned, std::borrow::Cow::Borrowed(_)) && !id.is_empty() {

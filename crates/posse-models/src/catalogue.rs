@@ -1,7 +1,7 @@
-//! What is known about models by their names: how to read a reference, how much they hold, what they cost.
+//! Facts about models by name: parsing of references, context windows, prices.
 //!
-//! What is not known is `None`: a wrong window makes a run fail late, and a wrong price makes a budget lie. Where
-//! public tables disagree about a window, the smaller one is taken; where they disagree about a price, it is left out.
+//! Unknown facts are `None`: a wrong window makes a run fail late, and a wrong price makes a budget lie. Where public
+//! tables disagree about a window, the smaller one is taken; where they disagree about a price, it is left out.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 
-/// Longer than any name or path that makes sense.
+/// Maximum length of a reference.
 const REFERENCE_BYTES_MAX: usize = 1024;
 
 /// `provider:model`. The model may contain `:` and `/` itself (`ollama:qwen3:8b`, `openrouter:openai/gpt-4o`).
@@ -67,7 +67,7 @@ impl std::fmt::Display for ModelRef {
     }
 }
 
-/// The vendor of a model with this bare name: the provider of that name serves it.
+/// Returns the vendor of a model with this bare name: the provider of that name serves it.
 pub fn vendor_of(name: &str) -> Option<&'static str> {
     const BEGINNINGS: &[(&str, &str)] = &[
         ("claude-", "anthropic"),
@@ -102,7 +102,7 @@ pub fn family(model: &ModelRef) -> Option<ModelFamily> {
     Some(ModelFamily { context_window, output_max })
 }
 
-/// Computes the limits of a run on this model. `context_window` and `output_tokens` replace what is known of the model.
+/// Computes the limits of a run on this model. `context_window` and `output_tokens` override the table.
 pub fn limits_of(model: &str, context_window: Option<u64>, output_tokens: Option<u32>) -> Limits {
     let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
     let usual = Limits::default();
@@ -120,7 +120,7 @@ pub fn limits_of(model: &str, context_window: Option<u64>, output_tokens: Option
     }
 }
 
-/// Name, window and output of a model per line. A larger window that has to be asked for with a header is not counted.
+/// Name, window and output of a model per line. A larger window that needs a request header is not counted.
 const FAMILIES: &str = include_str!("families.txt");
 
 /// Prices by model name; see `prices.toml` for the form of a table.
@@ -131,7 +131,7 @@ pub struct PriceTable {
 }
 
 impl PriceTable {
-    /// The text of the built-in table, for people who want to edit a copy.
+    /// The text of the built-in table, for users who edit a copy.
     pub const BUILT_IN: &str = include_str!("prices.toml");
 
     /// Returns the built-in prices.
@@ -140,7 +140,7 @@ impl PriceTable {
         Self { tables: vec![table] }
     }
 
-    /// Adds a table that wins over what is known so far. `origin` names it in errors.
+    /// Adds a table that overrides earlier ones. `origin` names it in errors.
     pub fn with(self, origin: &str, table: &str) -> Result<Self> {
         let entries = toml::from_str(table).map_err(|e| {
             let what = match e.span() {
@@ -153,7 +153,7 @@ impl PriceTable {
         self.with_entries(origin, entries)
     }
 
-    /// Adds prices that win over what is known so far. `origin` names them in errors.
+    /// Adds prices that override earlier ones. `origin` names them in errors.
     pub fn with_entries(mut self, origin: &str, entries: BTreeMap<String, Price>) -> Result<Self> {
         if let Some((model, _)) = entries.iter().find(|(_, price)| !is_sound(price)) {
             let what = localized!("price-unsound", model);
@@ -163,7 +163,7 @@ impl PriceTable {
         Ok(self)
     }
 
-    /// `None` when nobody has said what the model costs.
+    /// Returns the price of a model; `None` if it is unknown.
     pub fn price(&self, model: &ModelRef) -> Option<Price> {
         let full = model.to_string();
         let names = [full.as_str(), model.model(), last_part(model.model())];
@@ -191,7 +191,7 @@ fn last_part(model: &str) -> &str {
     model.rsplit('/').next().unwrap_or(model)
 }
 
-/// A key fits its own name and that name's versions, or with a final `*` everything that begins with it. A plain
+/// Tells whether a key matches a name: the name and its versions, or with a final `*` every name with that prefix. A plain
 /// prefix would take `gpt-5-pro` for a `gpt-5`, at a twelfth of its price.
 fn fits(key: &str, name: &str) -> bool {
     match key.strip_suffix('*') {

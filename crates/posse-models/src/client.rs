@@ -1,4 +1,4 @@
-//! A model behind a wire format: what is the same for every format.
+//! A model behind a wire format: the part common to all formats.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelReply, ModelRequest
 use crate::exchange::{WireCodec, exchange};
 use crate::http::{ProviderEndpoint, ProviderTransport};
 
-/// A model of some provider, spoken to in the format `F`.
+/// A model of some provider, in the wire format `F`.
 #[derive(Debug, Clone)]
 pub struct ProviderClient<F> {
     pub(crate) transport: ProviderTransport,
@@ -17,9 +17,9 @@ pub struct ProviderClient<F> {
     pub(crate) format: F,
 }
 
-/// A wire format, with what can be set about it.
+/// A wire format with its settings.
 pub trait ProviderFormat: Default + Debug + Clone + Send + Sync + 'static {
-    /// The vendor whose format it is: the usual first half of `provider:model`.
+    /// The vendor of the format: the usual first half of `provider:model`.
     const PROVIDER: &'static str;
 }
 
@@ -36,7 +36,7 @@ impl<F: ProviderFormat> ProviderClient<F> {
         Self { transport, name, model, format: F::default() }
     }
 
-    /// The name of the provider in `provider:model`, for services that speak this format.
+    /// Sets the provider's name in `provider:model`, for services that speak this format.
     pub fn provider(self, provider: &str) -> Self {
         Self { name: format!("{provider}:{}", self.model), ..self }
     }

@@ -1,7 +1,7 @@
 //! One call from request to reply, the same for every wire.
 //!
-//! Streamed or whole is decided by what came, not by what was asked for. A stream is complete when it says so; if it
-//! stops earlier but has said why it stops, the reply counts, with a note; otherwise nothing of it is used.
+//! Whether a reply is streamed is decided by its content type, not by the request. A stream is complete when it says so;
+//! if it stops earlier but after its stop reason, the reply counts, with a note; otherwise it is discarded.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -22,7 +22,7 @@ use crate::http::{HttpCall, IncomingAnswer, KeyHeader, KeyRedactor, ProviderTran
 use crate::sse::{self, SseEvent};
 use crate::tokens::{self, ReportedUsage, Soundness, Weight};
 
-/// A wire format: how it is spoken to, and how it is read.
+/// A wire format: writing requests, reading answers.
 pub(crate) trait WireCodec: BodyEncoder + Sync {
     const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
     const HEADERS: &'static [(&'static str, &'static str)] = &[];
@@ -31,7 +31,7 @@ pub(crate) trait WireCodec: BodyEncoder + Sync {
     fn path(&self, streamed: bool) -> String;
 }
 
-/// A text of an answer that may be missing, borrowed where it has no escapes: serde copies each `Option<Cow<str>>`.
+/// An optional text of an answer, borrowed where it has no escapes: serde copies each `Option<Cow<str>>`.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct OptionalText<'a>(#[serde(borrow)] Cow<'a, str>);
@@ -48,7 +48,7 @@ impl Deref for OptionalText<'_> {
 pub(crate) trait Reader: Send {
     fn event(&mut self, event: &SseEvent, reply: &mut ReplyAssembler<'_>) -> ReadResult<ReadProgress>;
     fn whole(&mut self, body: &str, reply: &mut ReplyAssembler<'_>) -> ReadResult;
-    /// Returns the end the answer announced; `None` if it never said why it stopped.
+    /// Returns the end that the answer announced; `None` without a stop reason.
     fn ended(&mut self, reply: &mut ReplyAssembler<'_>) -> Option<StreamEnd>;
 }
 
@@ -56,7 +56,7 @@ pub(crate) trait Reader: Send {
 pub(crate) enum ReadProgress {
     /// More bytes are needed.
     More,
-    /// The reason for the stop is known. What may follow is usage and the end marker.
+    /// The stop reason is known. Usage and the end marker may follow.
     Ending,
     /// The end marker.
     Done,
@@ -82,7 +82,7 @@ pub(crate) enum ReadError {
 }
 
 impl ReadError {
-    /// The error that an answer or event reports.
+    /// Returns the error that an answer or event reports.
     pub fn provider(json: &str) -> Self {
         ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default())
     }
@@ -96,7 +96,7 @@ impl From<ModelFailure> for ReadError {
 
 impl From<serde_json::Error> for ReadError {
     fn from(error: serde_json::Error) -> Self {
-        // Only the place: the message of a type error can quote the text it found.
+        // Only the position: the message of a type error can quote the text it found.
         ReadError::Unreadable(format!("not the expected JSON (column {})", error.column()))
     }
 }
@@ -210,14 +210,14 @@ async fn read<R: Reader>(
     Ok(ReadAnswer { marker_seen: true, notes })
 }
 
-/// A body whose top says `error`, in an answer with a successful status.
+/// Finds a top-level `error` in an answer with a successful status.
 fn error_object(body: &[u8]) -> Option<ProviderError> {
     #[derive(Deserialize)]
     struct ErrorProbe<'a> {
         #[serde(borrow, default)]
         error: Option<&'a serde_json::value::RawValue>,
     }
-    // Most bodies need not be read twice. (A key can be spelled with escapes, which nobody does.)
+    // Most bodies need not be parsed twice. (A key can be spelled with escapes, which no provider does.)
     memchr::memmem::find(body, b"\"error\"")?;
     let probe: ErrorProbe<'_> = serde_json::from_slice(body).ok()?;
     probe.error.filter(|error| error.get() != "null")?;
@@ -242,7 +242,7 @@ async fn read_stream<R: Reader>(
         let next = if state.ending {
             match tokio::time::timeout(transport.end_grace(), next).await {
                 Ok(next) => next,
-                // Everything that matters is here, and the sender has forgotten to hang up.
+                // The reply is complete, but the server keeps the connection open.
                 Err(_) => return Ok(state.finish(false)),
             }
         } else {
@@ -266,7 +266,7 @@ async fn read_stream<R: Reader>(
         match state.feed(&event, reader, assembler) {
             Ok(ReadProgress::Done) => return Ok(state.finish(true)),
             Ok(ReadProgress::More | ReadProgress::Ending) => {}
-            // Half an event is what a cut connection leaves behind, not a breach of the format.
+            // Half an event is the rest of a cut connection, not a breach of the format.
             Err(ReadError::Unreadable(_)) if event.cut => {}
             Err(error) => return Err(error),
         }

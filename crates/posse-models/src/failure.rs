@@ -1,4 +1,4 @@
-//! What a provider's refusal to answer means for us: one reading of statuses, error codes and error texts for all wires.
+//! Classification of provider errors: one reading of statuses, error codes and error texts for all wires.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,7 +6,7 @@ use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::text;
 use serde_json::Value;
 
-/// Longest part of a foreign text that we repeat.
+/// Maximum bytes of a foreign text in our messages.
 pub(crate) const EXCERPT_BYTES_MAX: usize = 500;
 
 /// A provider's error object in any of the shapes they use.
@@ -68,7 +68,7 @@ impl ProviderError {
         })
     }
 
-    /// The provider declined to work on this content. That is an answer, not a failure.
+    /// Tells whether the provider declined this content. That is an answer, not a failure.
     pub fn is_refusal(&self) -> bool {
         self.codes.split(' ').any(|code| matches!(code, "content_filter" | "content_policy_violation"))
     }
@@ -79,7 +79,7 @@ impl ProviderError {
     }
 }
 
-/// An error object inside a stream or a successful answer.
+/// Classifies an error object inside a stream or a successful answer.
 pub(crate) fn from_error(error: &ProviderError, redact: &dyn Fn(&str) -> String) -> ModelFailure {
     let status = error.status.filter(|status| *status >= 400);
     let kind = kind(status, Some(error));
@@ -91,7 +91,7 @@ pub(crate) fn from_error(error: &ProviderError, redact: &dyn Fn(&str) -> String)
     }
 }
 
-/// An answer whose status is not a success.
+/// Classifies an answer whose status is not a success.
 pub(crate) fn from_status(
     status: u16,
     retry_after_ms: Option<u64>,
@@ -148,8 +148,8 @@ const BUSY: &[&str] =
 const INVALID: &[&str] =
     &["invalid_request", "invalid_argument", "invalid_prompt", "failed_precondition", "bad_request"];
 
-/// `status` is `None` for an error inside a stream. A key that is refused beats every other word in the text: waiting
-/// or paying does not help someone whose key is wrong.
+/// Classifies an error; `status` is `None` inside a stream. A refused key beats every other word in the text: waiting or
+/// paying does not help with a wrong key.
 fn kind(status: Option<u16>, error: Option<&ProviderError>) -> FailureKind {
     let says = |words: &[&str]| error.is_some_and(|error| error.says(words));
     let may_be_request = !matches!(status, Some(500..));
@@ -180,16 +180,16 @@ fn kind(status: Option<u16>, error: Option<&ProviderError>) -> FailureKind {
     }
 }
 
-/// A bounded, visible, keyless piece of foreign text.
+/// Returns a bounded, printable, redacted excerpt of foreign text.
 pub(crate) fn excerpt(foreign: &str, redact: &dyn Fn(&str) -> String) -> String {
-    // Redacted before it is cut, so that a key across the cut does not survive by half.
+    // Redacted before it is truncated, so that no half of a key survives.
     let clean = redact(foreign);
     let clean = text::visible(clean.trim());
     let short = text::prefix(&clean, EXCERPT_BYTES_MAX);
     if short.len() < clean.len() { format!("{short}…") } else { short.to_owned() }
 }
 
-/// Computes the wait from `retry-after-ms` or either form of `retry-after`. A time in the past is 0; nonsense is
+/// Computes the wait from `retry-after-ms` or either form of `retry-after`. A time in the past is 0; an invalid one is
 /// `None`. `now` is the server's own clock where it sends one.
 pub(crate) fn retry_after_ms(
     retry_after_ms: Option<&str>,

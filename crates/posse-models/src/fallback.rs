@@ -1,6 +1,6 @@
-//! Goes on to the next model of a list when one cannot serve. It never hides what another model could not do better:
-//! a wrong request, a conversation that is too long or a bad key fail where they are. A default model takes over a run
-//! whose own models do not exist.
+//! Falls back to the next model of a list when one cannot serve. Failures that another model would share are returned at
+//! once: a wrong request, a conversation that is too long, a bad key. A default model takes over a run whose own models do
+//! not exist.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, Mo
 
 use crate::retry::unpaid;
 
-/// Models in the order in which they are asked. Each call begins with the first.
+/// Models in fallback order. Each call starts with the first.
 pub struct FallbackModel {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
@@ -26,7 +26,7 @@ impl FallbackModel {
         Self { first, others, default: None }
     }
 
-    /// Adds a model that takes over if the providers know none of the others, which only the first request of a run can tell.
+    /// Adds a default model for runs whose models are all unknown to their providers, as their first request shows.
     pub fn with_default(mut self, default: Arc<dyn Model>) -> Self {
         self.default = Some(default);
         self
@@ -130,7 +130,7 @@ impl Model for FallbackModel {
     }
 }
 
-/// Allowance of a fallback after earlier models tried.
+/// Allowance of a fallback after the attempts of earlier models.
 struct AfterOthers<'a> {
     allowance: &'a dyn CallAllowance,
     lost: Usage,
@@ -168,7 +168,7 @@ fn another_may_do_better(kind: FailureKind) -> bool {
         | FailureKind::UnknownModel
         | FailureKind::Connection
         | FailureKind::Stalled => true,
-        // A bad key or certificate has to be seen and mended, and nobody pays for a wrong request twice.
+        // A person has to see and fix a bad key or certificate, and a wrong request must not be paid twice.
         FailureKind::Unauthorised
         | FailureKind::Certificate
         | FailureKind::InvalidRequest

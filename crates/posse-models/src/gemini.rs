@@ -1,7 +1,7 @@
 //! Gemini `generateContent` and `streamGenerateContent`.
 //!
-//! A stream has no end marker: it ends when the connection does, and is complete if a reason to finish was given.
-//! Signatures of thoughts sit on parts and go back on the same parts, so signed parts are never merged.
+//! A stream has no end marker: it ends with the connection, and is complete if it had a finish reason. Signatures of
+//! thoughts are on parts and are sent back on the same parts, so signed parts are never merged.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 
 /// The tag of parts that only Gemini understands.
 const PROVIDER: &str = "gemini";
-/// The API's own stand-in for the signature of a call that another model made.
+/// The API's placeholder for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Client for Gemini's generateContent API.
@@ -53,7 +53,7 @@ impl WireCodec for Gemini {
     type AnswerReader = CandidateReader;
 
     fn path(&self, streamed: bool) -> String {
-        // The model is part of the path, and a name from a configuration must not lead elsewhere.
+        // The model is part of the path, and a configured name must not change the path.
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
         let name = self.model.strip_prefix("models/").unwrap_or(&self.model);
         let model: String = name.chars().map(|c| if legal(c) { c } else { '_' }).collect();
@@ -124,7 +124,7 @@ impl BodyEncoder for Gemini {
             out.number("temperature", temperature);
         }
         self.thinking(settings, out);
-        // Older models refuse a schema beside tools. Then it is not sent, and nothing holds the answer to it.
+        // Older models refuse a schema beside tools. Then it is not sent, and only our own check applies.
         if let Some(schema) = &settings.output_schema
             && (request.tools.is_empty() || !self.is_older_than_3())
         {
@@ -191,7 +191,7 @@ impl Gemini {
         out.raw("}");
         match &call.signature {
             Some(signature) => out.field("thoughtSignature", signature),
-            // Of parallel calls only the first is signed. One without comes from another model, before a fallback.
+            // Of parallel calls only the first is signed. An unsigned one comes from another model, before a fallback.
             None if is_first && !self.is_older_than_3() => out.field("thoughtSignature", FOREIGN_SIGNATURE),
             None => {}
         }
@@ -314,7 +314,7 @@ impl GeminiUsage {
         self.cached_content_token_count.update(later.cached_content_token_count);
     }
 
-    /// Thoughts are counted apart from the answer; our output includes them.
+    /// Thoughts are counted separately from the answer; our output includes them.
     fn counts(&self) -> ReportedUsage {
         ReportedUsage {
             input: self.prompt_token_count.plus(self.tool_use_prompt_token_count),
@@ -332,7 +332,7 @@ impl Reader for CandidateReader {
             return Err(ReadError::provider(&event.data));
         }
         self.chunk(&event.data, reply)?;
-        // Some versions give a reason with every chunk, so it is no end yet.
+        // Some versions send a finish reason with every chunk, so it is no end yet.
         let ending = self.finish.is_some() || self.blocked.is_some();
         Ok(if ending { ReadProgress::Ending } else { ReadProgress::More })
     }
@@ -389,7 +389,7 @@ impl CandidateReader {
         Ok(())
     }
 
-    /// Reasons that mean the model wrote something the API itself could not read: asking again helps.
+    /// Tells whether the model wrote output that the API could not parse: a retry helps.
     fn check(&self) -> ReadResult {
         let Some(finish) = self.finish.as_deref() else { return Ok(()) };
         match finish {
@@ -426,7 +426,7 @@ impl CandidateReader {
                 let place = self.proceed(NewestPart::Thought);
                 reply.thinking(place, &text)?;
             }
-            // A signed thought goes back whole.
+            // A signed thought is sent back whole.
             (true, Some(_)) => {
                 let place = self.begin(NewestPart::Closed);
                 reply.opaque(place, PROVIDER, raw.get().to_owned())?;
@@ -444,14 +444,14 @@ impl CandidateReader {
         Ok(())
     }
 
-    /// The place of a new part.
+    /// Returns the position of a new part.
     fn begin(&mut self, newest: NewestPart) -> (u64, u64) {
         self.place += 1;
         self.newest = newest;
         (self.place, 0)
     }
 
-    /// The place of the part that a fragment of this kind continues.
+    /// Returns the position of the part that a fragment of this kind continues.
     fn proceed(&mut self, kind: NewestPart) -> (u64, u64) {
         if self.newest == kind { (self.place, 0) } else { self.begin(kind) }
     }

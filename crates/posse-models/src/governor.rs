@@ -1,9 +1,8 @@
-//! One governor for all callers of one provider key: how many calls are under way, who is next, and when nobody calls at
-//! all because the provider asked for a pause. Several processes with the same key share places, window and pause through
-//! `SharedWindow`; who is next is each one's own affair.
+//! Rate governor for all callers of one provider key: in-flight limit, queue order, and a shared pause when the provider
+//! asks for one. Processes with the same key share slots, window and pause through `SharedWindow`; each has its own queue.
 //!
-//! A place is held while a call is made and at no other time: not while its caller waits to ask again, not while tools
-//! run. So a task that waits for its children never holds what they need.
+//! A slot is held only during a call: not while its caller waits for a retry, not while tools run. So a task that waits
+//! for its children never holds a slot that they need.
 
 mod shared_window;
 mod window;
@@ -21,10 +20,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use window::CallWindow;
 
-/// Calls of one key under way at once, when nobody says otherwise.
+/// Default in-flight limit of a key.
 pub const MAX_IN_FLIGHT: usize = 16;
 
-/// A nonsense `Retry-After` must not lock a key for the life of the process.
+/// Maximum pause: an absurd `Retry-After` must not lock a key for the life of the process.
 pub(crate) const COOL_DOWN_MAX: Duration = Duration::from_secs(3600);
 
 /// Jitter after a shared cool-down, so that waiting calls do not start at the same instant.
@@ -34,17 +33,17 @@ const SPREAD: Duration = Duration::from_millis(500);
 /// starves.
 const HEAD_START: Duration = Duration::from_secs(10);
 
-/// Time in the queue does not count against a run, so it has an end of its own.
+/// Maximum time in the queue, because it does not count against a run's time.
 pub(crate) const QUEUED_MAX: Duration = Duration::from_secs(3600);
 
-/// Other processes do not say when they give a place back, so it is looked for at this distance, more or less.
+/// Mean poll interval for slots of other processes, which do not notify.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Rate governor of one provider key: in-flight limit, shared cool-down, priority queue.
 pub struct RateGovernor {
     began: Instant,
     state: Mutex<GovernorState>,
-    /// Told when a pause began or was extended.
+    /// Notified when a pause starts or is extended.
     paused: Notify,
 }
 
@@ -60,20 +59,20 @@ struct GovernorState {
     random: fastrand::Rng,
 }
 
-/// The smallest is served first: when it came, earlier by a head start for each level, then the order of arrival. As all
-/// in the queue grow older together, their order never changes.
+/// Queue order, smallest first: arrival time minus a head start per level, then the order of arrival. All entries age
+/// alike, so their order never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct QueueRank {
     due: i128,
     arrival: u64,
 }
 
-/// Why a call was not let through.
+/// Why a call was not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AdmissionFailure {
-    /// The provider wants a pause that is longer than the caller waits.
+    /// The provider asks for a longer pause than the caller waits.
     For(Duration),
-    /// So many were under way all the time.
+    /// All slots were taken the whole time.
     Full(usize),
 }
 
@@ -84,12 +83,12 @@ impl Default for RateGovernor {
 }
 
 impl RateGovernor {
-    /// At most `max_in_flight` calls at once, and at least one.
+    /// Creates a governor for at most `max_in_flight` calls at once, and at least one.
     pub fn new(max_in_flight: usize) -> Arc<Self> {
         Arc::new(Self::with_max(max_in_flight, None))
     }
 
-    /// At most `max_in_flight` calls at once of all processes that name the same `directory`.
+    /// Creates a governor that shares `max_in_flight` with all processes that name the same `directory`.
     pub fn shared(max_in_flight: usize, directory: &Path) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self::with_max(max_in_flight, Some(SharedWindow::open(directory)?))))
     }
@@ -107,8 +106,8 @@ impl RateGovernor {
         Self { began: Instant::now(), state: Mutex::new(state), paused: Notify::new() }
     }
 
-    /// Waits for a place. Who is dropped meanwhile has left the queue. A pause that lasts longer than `pause_max`, or than
-    /// the run has time, is not waited for.
+    /// Waits for a slot. Dropping the future leaves the queue. Fails at once for a pause that is longer than `pause_max`
+    /// or than the run's remaining time.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         urgency: Urgency,
@@ -133,7 +132,7 @@ impl RateGovernor {
         let (mut paused_since, until) = (None, came + QUEUED_MAX);
         loop {
             let mut paused = std::pin::pin!(self.paused.notified());
-            // From here on no pause is missed.
+            // Subscribed first, so that no pause is missed.
             paused.as_mut().enable();
             let now = Instant::now();
             let (pause, wake) = {
@@ -159,16 +158,16 @@ impl RateGovernor {
         }
     }
 
-    /// Gives places to those who are next.
+    /// Gives free slots to the first in the queue.
     fn serve(self: &Arc<Self>) {
-        // A permit is given back by its drop, which locks: none is made or dropped under the lock.
+        // Dropping a permit locks: none is created or dropped under the lock.
         let (next, round) = {
             let (mut state, now) = (self.lock(), Instant::now());
             state.adopt_shared(now);
             (state.next(now), state.window.round())
         };
         for (sender, place) in next {
-            // Who has left meanwhile drops it, and gives the place on.
+            // A waiter that has left drops it, which passes the slot on.
             let _ = sender.send(self.permit(round, place));
         }
     }
@@ -216,7 +215,7 @@ impl GovernorState {
         }
     }
 
-    /// Takes over what other processes have learned.
+    /// Adopts the window and the pause of other processes.
     fn adopt_shared(&mut self, now: Instant) {
         let Some(WindowShape { window, pause }) = self.shared_window.as_ref().and_then(SharedWindow::read)
         else {
@@ -228,7 +227,7 @@ impl GovernorState {
         }
     }
 
-    /// Lets other processes know of the pause.
+    /// Publishes the pause to other processes.
     fn publish_pause(&mut self) {
         let pause = self.pause(Instant::now()).unwrap_or_default();
         self.share(|window| window.to_words(), pause);
@@ -266,7 +265,7 @@ impl GovernorState {
         );
     }
 
-    /// Changes the window that all share, and makes the pause at least this long.
+    /// Changes the shared window, and extends the pause to at least this long.
     fn share(&mut self, change: impl FnOnce(&mut CallWindow) -> [u64; window::WORDS], at_least: Duration) {
         let Some(shared_window) = &mut self.shared_window else { return };
         let window = &mut self.window;
@@ -294,13 +293,13 @@ impl GovernorState {
         self.opens.map(|at| at.saturating_duration_since(now)).filter(|left| !left.is_zero())
     }
 
-    /// Shortly after a pause each who wakes lets one through, so that calls are spread and the most urgent go first.
-    /// Later all places are filled at once.
+    /// Tells whether calls are spread after a pause: each wake-up admits one, the most urgent first. Later all slots are
+    /// filled at once.
     fn spreads(&self, now: Instant) -> bool {
         self.opens.is_some_and(|opens| now < opens + SPREAD)
     }
 
-    /// When somebody in the queue has to see to it that it moves; `None` if a call that ends does.
+    /// Returns when a waiter has to poll; `None` if the end of a call wakes the queue.
     fn wakes(&mut self, now: Instant) -> Option<Instant> {
         if let Some(opens) = self.opens.filter(|_| self.spreads(now)) {
             return Some(opens.max(now) + SPREAD.mul_f64(self.random.f64()));
@@ -328,10 +327,10 @@ fn rank_of(urgency: Urgency, came: Duration) -> i128 {
     came.as_micros() as i128 - (HEAD_START * levels).as_micros() as i128
 }
 
-/// Its number among those that processes share.
+/// Number of a slot shared between processes.
 type Place = Option<usize>;
 
-/// A place. It is given back when it is dropped, and what is known by then about the call is taken into account.
+/// A slot. Dropping it releases the slot and applies the call's outcome.
 pub(crate) struct CallPermit {
     governor: Arc<RateGovernor>,
     round: u64,
@@ -341,7 +340,7 @@ pub(crate) struct CallPermit {
 
 enum PermitOutcome {
     Succeeded,
-    /// Too many calls: all of this key pause for this long.
+    /// Rate limited: all calls of this key pause for this long.
     Refused(Duration),
     Other,
 }
@@ -365,7 +364,7 @@ impl Drop for CallPermit {
             state.learn(&self.answer, self.round);
             state.release_slot(self.place);
             if !matches!(self.answer, PermitOutcome::Refused(_)) && state.spreads(Instant::now()) {
-                // Those who wait have set their clocks.
+                // Waiters have set their timers.
                 return;
             }
         }

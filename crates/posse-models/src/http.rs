@@ -1,7 +1,7 @@
-//! HTTP for all wires: where a provider is, how it knows us, and what a failure on the way means.
+//! HTTP for all wires: endpoints, credentials, and the classification of failures.
 //!
 //! No redirects (they would carry the key elsewhere), no compression (a small answer must not grow without bound), a
-//! connect timeout, and a cap on what is read. How long a reply may take is decided by whoever wraps the model.
+//! connect timeout, and a cap on what is read. Wrappers of the model bound the time of a reply.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,16 +23,16 @@ use url::Url;
 use crate::body::EncodedBody;
 use crate::failure::{self, ProviderError, excerpt};
 
-/// A reply of this size is 8 million tokens; no model writes it.
+/// Maximum reply: 8 million tokens; no model writes it.
 pub const REPLY_BYTES_MAX: usize = 32 << 20;
-/// Error texts are short; what follows is a page meant for a browser.
+/// Maximum error body; longer ones are pages for a browser.
 const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
-/// An error body that does not come must not hide the status that already came.
+/// Timeout of an error body, which must not hide the status that already came.
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
 
 const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
 
-/// A text that is never shown: not in logs, not in errors, not by `Debug`.
+/// A secret that is never printed: not in logs, not in errors, not by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretText(Arc<str>);
 
@@ -42,7 +42,7 @@ impl SecretText {
         Self(value.into().into())
     }
 
-    /// For the one place that puts it on the wire.
+    /// Returns the secret, for the one place that puts it on the wire.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -54,8 +54,7 @@ impl fmt::Debug for SecretText {
     }
 }
 
-/// Source of an API key. It is read for every call, and again when the provider refuses it: keys rotate while runs
-/// are under way.
+/// Source of an API key. It is read for every call, and again when the provider refuses it: keys rotate during runs.
 #[derive(Clone)]
 pub struct KeySource {
     read: Arc<dyn Fn() -> Option<SecretText> + Send + Sync>,
@@ -63,7 +62,7 @@ pub struct KeySource {
 }
 
 impl KeySource {
-    /// For servers on the own machine, which want no key.
+    /// Creates an empty credential, for local servers without a key.
     pub fn none() -> Self {
         Self::from_fn(|| None)
     }
@@ -78,7 +77,7 @@ impl KeySource {
         Self { read: Arc::new(read), origin: None }
     }
 
-    /// Says where the key is from, or why there is none; a person is told when it is refused. Never the key itself.
+    /// Sets the origin of the key, or why there is none, for the error about a refused key. Never the key itself.
     pub fn from_where(self, origin: impl Into<String>) -> Self {
         Self { origin: Some(origin.into()), ..self }
     }
@@ -112,7 +111,7 @@ pub struct ProviderEndpoint {
     /// Sent with every request, for gateways. Their values are treated as secrets.
     pub headers: Vec<(String, SecretText)>,
     pub connect_timeout: Duration,
-    /// Time to wait for the end marker after a stream has said why it stopped.
+    /// Time to wait for the end marker after the stop reason of a stream.
     pub end_grace: Duration,
 }
 
@@ -155,9 +154,9 @@ struct TransportInner {
     base_url: String,
     headers: HeaderMap,
     is_loopback: bool,
-    /// Made at the first call: listing models must not load root certificates.
+    /// Opened at the first call: listing models must not load root certificates.
     pool: OnceLock<ConnectionPool>,
-    /// One for each kind of call: reading a URL and filling a table of headers take longer than sending the request.
+    /// One for each kind of call: parsing a URL and filling a header table take longer than sending the request.
     prepared: Mutex<Vec<PreparedCall>>,
 }
 
@@ -207,7 +206,7 @@ impl ProviderTransport {
         &self.0.base_url
     }
 
-    /// The address of a path below the base URL.
+    /// Returns the address of a path below the base URL.
     fn address(&self, path: &str) -> Result<Uri, ModelFailure> {
         let unusable = |why: String| {
             ModelFailure::new(
@@ -251,7 +250,7 @@ impl ProviderTransport {
         answer
     }
 
-    /// A request without its body, and where it goes.
+    /// Builds a request without its body, and its target.
     fn request(
         &self,
         call: &HttpCall,
@@ -322,7 +321,7 @@ impl ProviderTransport {
         let (pool, request) = self.request(call, key)?;
         let response = pool.ask(&request, body.clone().into_bytes()).await.map_err(|e| {
             let failure = self.unreachable(&e, key);
-            // Of a connection that was never made the provider has seen nothing.
+            // The provider has seen nothing of a connection that was never made.
             let lost = if e.is_connect() { Usage::default() } else { crate::tokens::lost(body.as_ref(), 0) };
             ModelFailure { lost, ..failure }
         })?;
@@ -333,7 +332,7 @@ impl ProviderTransport {
         Err(Box::pin(incoming.rejection()).await)
     }
 
-    /// An answer that can be read.
+    /// Returns an answer that can be read.
     fn accept(
         &self,
         response: Response<ResponseStream>,
@@ -379,7 +378,7 @@ impl ProviderTransport {
         Ok(self.0.pool.get_or_init(|| pool))
     }
 
-    /// Why there is no answer. A bad certificate is told apart: it stays bad.
+    /// Classifies a missing answer. A bad certificate is distinguished: it stays bad.
     fn unreachable(&self, error: &posse_net::PoolError, key: Option<&SecretText>) -> ModelFailure {
         let failure = self.connection(error, key);
         match error.is_certificate() {
@@ -413,7 +412,7 @@ fn is_unauthorised(answer: &Result<IncomingAnswer, CallRejection>) -> bool {
     answer.as_ref().is_err_and(|rejection| rejection.failure.kind == FailureKind::Unauthorised)
 }
 
-/// No answer: why, and the provider's words if it declined to work on the content.
+/// A missing answer: the failure, and the provider's words if it declined the content.
 pub(crate) struct CallRejection {
     pub failure: ModelFailure,
     pub refused: Option<String>,
@@ -429,7 +428,7 @@ impl From<ModelFailure> for CallRejection {
 pub(crate) struct IncomingAnswer {
     body: ResponseStream,
     status: StatusCode,
-    /// Wait the provider asked for, in milliseconds.
+    /// Wait that the provider asked for, in milliseconds.
     wait: Option<u64>,
     pub content_type: String,
     received: usize,
@@ -443,7 +442,7 @@ impl IncomingAnswer {
         KeyRedactor::new(&self.transport, self.key.as_ref())
     }
 
-    /// The next bytes, or `None` at the end of a body that arrived whole.
+    /// Returns the next bytes, or `None` at the end of a complete body.
     pub async fn chunk(&mut self, deltas: &dyn DeltaSink) -> Result<Option<Bytes>, ModelFailure> {
         let read = next(&mut self.body).await;
         let chunk = read.map_err(|e| self.transport.connection(&e, self.key.as_ref()))?;
@@ -470,8 +469,8 @@ impl IncomingAnswer {
         Ok(body)
     }
 
-    /// The reply is complete. The connection can be used again only if the answer is read to its end, which usually
-    /// is already here; a sender that takes longer must not delay the reply.
+    /// Ends a complete reply. The connection can be reused only if the answer is read to its end, which usually has
+    /// arrived; a slower sender must not delay the reply.
     pub async fn leave(mut self) {
         if self.body.is_end_stream() {
             return;
@@ -518,7 +517,7 @@ impl IncomingAnswer {
     }
 }
 
-/// The next bytes of a body; what else may come (trailers) means nothing here.
+/// Returns the next bytes of a body; trailers are ignored.
 async fn next(body: &mut ResponseStream) -> Result<Option<Bytes>, ConnectionError> {
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame?.into_data() {
@@ -532,7 +531,7 @@ fn too_large() -> ModelFailure {
     ModelFailure::new(FailureKind::Protocol, format!("the reply is larger than {REPLY_BYTES_MAX} bytes"))
 }
 
-/// Takes the key and the values of configured headers out of a text.
+/// Removes the key and the values of configured headers from a text.
 pub(crate) struct KeyRedactor(Vec<SecretText>);
 
 impl KeyRedactor {

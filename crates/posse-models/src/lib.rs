@@ -1,8 +1,8 @@
 //! Models behind their wire formats, and models that wrap a model.
 //!
-//! Each provider module only maps types: our conversation to its request, its answer to a `Reply`. What they share
-//! is here: one way to speak HTTP (`http`), to read a stream (`sse`, `exchange`), to build a body that only grows
-//! (`body`) and to put a reply together from fragments (`assemble`). Nothing here knows tools or a store.
+//! Each provider module only maps types: our conversation to its request, its answer to a `Reply`. Shared parts are here:
+//! HTTP (`http`), reading a stream (`sse`, `exchange`), building a growing body (`body`) and assembling a reply from
+//! fragments (`assemble`). Nothing here knows tools or a store.
 //!
 //! `providers` opens a model by reference, wrapped in the usual order, from the outside in: `FallbackModel` over `RetryModel` over `WatchedModel` over a provider. `RecordedModel`
 //! goes where one wants to listen. `ScriptedModel` needs no provider at all.

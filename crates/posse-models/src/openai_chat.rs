@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions, and the many servers that speak it more or less exactly.
 //!
-//! Tool results have no error flag here, so an error says so in its text. What servers get wrong (no index, no id,
-//! index 0 for every call, names repeated in every chunk, no end marker) is taken as it comes.
+//! Tool results have no error flag here, so an error says so in its text. Common faults of servers (no index, no id, index
+//! 0 for every call, names repeated in every chunk, no end marker) are tolerated.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub struct ChatDialect {
     pub output_limit: &'static str,
     /// Ask for usage at the end of a stream.
     pub stream_usage: bool,
-    /// Send reasoning back as `reasoning_content`: some models insist on it while they use tools, most servers refuse it.
+    /// Send reasoning back as `reasoning_content`: some models require it while they use tools, most servers refuse it.
     pub reasoning_back: bool,
 }
 
@@ -199,7 +199,7 @@ impl OpenAiChat {
     }
 }
 
-/// All text of a message; formats without blocks take it as one.
+/// Joins all text of a message, for formats without blocks.
 pub(crate) fn joined_text(blocks: &[Block]) -> Cow<'_, str> {
     let mut texts = blocks.iter().filter_map(|block| match block {
         Block::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
@@ -209,12 +209,12 @@ pub(crate) fn joined_text(blocks: &[Block]) -> Cow<'_, str> {
     texts.fold(Cow::Borrowed(first), |all, text| Cow::Owned(format!("{all}\n\n{text}")))
 }
 
-/// Formats without an error flag say it in the text.
+/// Marks an error in the text, for formats without an error flag.
 pub(crate) fn marked(text: &str, is_error: bool) -> Cow<'_, str> {
     if is_error { format!("ERROR: {text}").into() } else { text.into() }
 }
 
-/// `max` is what a model's highest level is called here: `xhigh` from GPT-5.2 on, `high` before.
+/// Returns the wire name of an effort; `max` is `xhigh` from GPT-5.2 on, `high` before.
 pub(crate) fn effort_wire(model: &str, effort: Effort) -> &'static str {
     match effort {
         Effort::Low => "low",
@@ -245,9 +245,9 @@ pub(crate) struct ChatReader {
     finish: Option<String>,
     refused: bool,
     usage: Option<ChatUsage>,
-    /// The place of the call that fragments without an index continue.
+    /// The position of the call that fragments without an index continue.
     newest_call: Option<Place>,
-    /// Calls of a whole reply are complete and stand in order, whatever index they carry.
+    /// Calls of a whole reply are complete and in order, whatever index they carry.
     whole: bool,
 }
 
@@ -311,7 +311,7 @@ struct ChatUsage {
     prompt_cache_hit_tokens: ReportedCount,
 }
 
-/// Parts of a count of tokens.
+/// Breakdown of a token count.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TokenDetails {
@@ -377,7 +377,7 @@ impl ChatReader {
         if chunk.usage.is_some() {
             self.usage = chunk.usage;
         }
-        // We ask for one choice; a server that sends more gets the first one read.
+        // We ask for one choice; of more, the first one is read.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             if let Some(content) = choice.delta {
                 self.content(content, reply)?;

@@ -1,6 +1,6 @@
 //! OpenAI Responses, without storage at the provider.
 //!
-//! The conversation is a list of items. Reasoning comes encrypted and goes back as it came, right before the calls it
+//! The conversation is a list of items. Reasoning comes encrypted and is sent back unchanged, right before the calls it
 //! led to. A stream is read by its finished items; its deltas are only shown.
 
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ pub use crate::openai_chat::BASE_URL;
 
 /// The tag of items that only this format understands.
 const PROVIDER: &str = "openai-responses";
-/// A reply with more items is broken.
+/// Maximum items: a reply with more is broken.
 const ITEMS_MAX: usize = 4096;
 
 /// Client for OpenAI's Responses API.
@@ -39,7 +39,7 @@ impl ProviderFormat for OpenaiResponses {
 }
 
 impl OpenAiResponses {
-    /// Models before the reasoning ones refuse to be asked for encrypted reasoning.
+    /// Tells whether the model accepts a request for encrypted reasoning; models before the reasoning ones refuse it.
     fn reasons(&self) -> bool {
         let name = self.model.rsplit('/').next().unwrap_or(&self.model);
         !["gpt-3", "gpt-4", "chatgpt"].iter().any(|old| name.starts_with(old))
@@ -153,7 +153,7 @@ fn block_item(block: &Block, out: &mut JsonBuffer) {
                 out.raw(json);
             }
         }
-        // Reasoning that is only text is nothing this API takes back.
+        // The API does not take back reasoning that is only text.
         Block::Thinking { .. } | Block::Opaque { .. } => {}
     }
 }
@@ -316,7 +316,7 @@ impl ResponseReader {
         }
     }
 
-    /// Keeps a finished item; what servers without deltas never showed is shown now.
+    /// Keeps a finished item, and shows it if the server sent no deltas.
     fn store_item(
         &mut self,
         output_index: u64,
@@ -361,7 +361,7 @@ impl ResponseReader {
             items = (0..).zip(response.output.iter().map(|item| item.get().to_owned())).collect();
         }
 
-        // Everything was shown above.
+        // All deltas were shown above.
         reply.mute();
         let mut refused = false;
         for (place, (_, item)) in (0..).zip(&items) {
@@ -427,7 +427,7 @@ fn reasoning(place: u64, item: &ResponseItem<'_>, reply: &mut ReplyAssembler<'_>
         }
         return Ok(());
     };
-    // Only what the API takes back: `status` and `content` of a stored item are refused.
+    // Only fields that the API takes back: it refuses `status` and `content` of a stored item.
     let id = item.id.as_deref().map(|id| format!("\"id\":{},", serde_json::json!(id))).unwrap_or_default();
     let encrypted = serde_json::json!(encrypted);
     let json = format!(r#"{{"type":"reasoning",{id}"summary":{summary},"encrypted_content":{encrypted}}}"#);

@@ -43,7 +43,7 @@ pub struct ModelsConfig {
     pub model: Option<String>,
     /// Tried in order when the model cannot answer.
     pub fallback_models: Vec<String>,
-    /// The fate of tasks whose agent file names a model that does not exist.
+    /// Treatment of tasks whose agent file names an unknown model.
     pub on_unknown_model: OnUnknownModel,
     pub aliases: BTreeMap<String, String>,
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -57,11 +57,11 @@ pub struct ModelsConfig {
 pub struct ProviderConfig {
     pub wire: Option<WireFormat>,
     pub base_url: Option<String>,
-    /// The environment variable that holds the key; empty if the provider wants none.
+    /// The environment variable that holds the key; empty if the provider needs none.
     pub api_key_env: Option<String>,
     /// A file that holds the key; read again when the provider refuses it.
     pub api_key_file: Option<PathBuf>,
-    /// Calls with its key under way at once, at most. The provider's refusals make it fewer for a while.
+    /// Maximum in-flight calls with its key. The provider's refusals lower it for a while.
     pub max_in_flight: Option<NonZeroUsize>,
     pub headers: BTreeMap<String, String>,
 }
@@ -84,7 +84,7 @@ pub enum WireFormat {
     Gemini,
 }
 
-/// A provider whose models do not stand behind an HTTP API of their own. The composition root adds it.
+/// A provider without an HTTP API of its own. The composition root adds it.
 pub trait CustomProvider: Send + Sync {
     /// Opens a model by its name without the provider.
     fn open(&self, model: &str) -> Result<Arc<dyn Model>>;
@@ -205,11 +205,11 @@ pub struct ModelSource {
     tape: RecordingMode,
     opened: Mutex<HashMap<String, (ProviderTransport, Arc<RateGovernor>)>>,
     governors: Mutex<HashMap<KeyUse, Arc<RateGovernor>>>,
-    /// The directory in which processes agree on the use of a key; without it each is alone.
+    /// State directory in which processes share the rate limits of a key; without it each is alone.
     rates: Option<PathBuf>,
     replays: Mutex<HashMap<String, Arc<ReplayModel>>>,
     custom: BTreeMap<String, Arc<dyn CustomProvider>>,
-    /// The directory that relative paths of scripts begin in.
+    /// Base directory of relative script paths.
     scripts: Option<PathBuf>,
 }
 
@@ -226,7 +226,7 @@ fn govern(max: usize, rates: Option<&Path>, (base_url, source): &KeyUse) -> Arc<
 }
 
 impl ModelSource {
-    /// Creates a source. Fails if a configured price is no price.
+    /// Creates a source. Fails if a configured price is invalid.
     pub fn new(config: ModelsConfig, env: EnvLookup, tape: RecordingMode) -> Result<Self> {
         Ok(Self {
             prices: PriceTable::built_in().with_entries("`prices`", config.prices.clone())?,
@@ -254,7 +254,7 @@ impl ModelSource {
         self
     }
 
-    /// Sets the directory that relative paths of scripts begin in.
+    /// Sets the base directory of relative script paths.
     pub fn scripts_in(mut self, dir: PathBuf) -> Self {
         self.scripts = Some(dir);
         self
@@ -286,7 +286,7 @@ impl ModelSource {
         })
     }
 
-    /// Returns the name of a model as it is in replies, and its price.
+    /// Returns the name of a model as in replies, and its price.
     fn priced(&self, reference: &str) -> Result<(String, Option<Price>)> {
         let reference = ModelRef::parse(reference)?;
         Ok((reference.to_string(), self.prices.price(&reference)))
@@ -371,7 +371,7 @@ impl ModelSource {
             }
         };
         let url = url.trim_end_matches('/');
-        // Vendors leave the version out of this variable; our paths begin after it.
+        // Vendors leave the version out of this variable; our paths start after it.
         let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
         Ok(if wire == WireFormat::Gemini && !has_path { format!("{url}/v1beta") } else { url.to_owned() })
     }

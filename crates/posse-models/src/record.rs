@@ -1,8 +1,8 @@
-//! Writes what a model answered to a file, and answers from such a file without calling anybody.
+//! Records the answers of a model to a file, and replays them without calling it.
 //!
-//! A recording is JSON lines, one per call: who was asked, a fingerprint of what was asked, and the reply or failure.
-//! Fingerprints keep the file small and say which message changed; the replies still quote the conversation, so the
-//! file can be read by its owner alone.
+//! A recording is JSON lines, one per call: the model, a fingerprint of the request, and the reply or failure.
+//! Fingerprints keep the file small and tell which message changed; the replies still quote the conversation, so only the
+//! owner can read the file.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,7 +16,7 @@ use posse_messages::localized;
 use posse_runtime::ports::{BoxFuture, DeltaSink, Model, ModelReply, ModelRequest, ToolUse};
 use serde::{Deserialize, Serialize};
 
-/// A recording is read as a whole.
+/// Maximum size of a recording, which is read as a whole.
 const RECORDING_BYTES_MAX: u64 = 512 << 20;
 
 /// An open recording. Any number of models may write to it.
@@ -25,7 +25,7 @@ pub struct RecordingFile {
 }
 
 impl RecordingFile {
-    /// Opens the file to append to it, and takes everybody else's right to read it.
+    /// Opens the file for appending, readable by its owner only.
     pub fn open(path: &Path) -> Result<Arc<Self>> {
         let file = open_private(path).map_err(|e| unreadable(path, &e))?;
         Ok(Arc::new(Self { file: Mutex::new(file) }))
@@ -34,7 +34,7 @@ impl RecordingFile {
     fn write(&self, exchange: &RecordedExchange) -> io::Result<()> {
         let mut line = serde_json::to_vec(exchange)?;
         line.push(b'\n');
-        // One write per line: two processes that append never mix theirs.
+        // One write per line, so that lines of two processes never mix.
         self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
     }
 }
@@ -53,7 +53,7 @@ fn open_private(path: &Path) -> io::Result<File> {
     File::options().create(true).append(true).open(path)
 }
 
-/// A model whose answers are written down.
+/// A model whose answers are recorded.
 pub struct RecordedModel {
     inner: Arc<dyn Model>,
     recorder: Arc<RecordingFile>,
@@ -77,7 +77,7 @@ impl RecordedModel {
             fingerprint,
             answer,
         });
-        // A full disk must not cost the answer, but whoever wants the recording has to hear of the hole in it.
+        // A full disk must not cost the answer, but the user must learn of the gap in the recording.
         match (result, written) {
             (result, Ok(())) => result,
             (Ok(mut reply), Err(e)) => {
@@ -102,10 +102,10 @@ impl Model for RecordedModel {
     }
 }
 
-/// Answers from a recording, and never calls out.
+/// Replays a recording, and never calls out.
 ///
-/// A request gets the first answer that was recorded for the same request and not given yet, so that parallel tasks
-/// may ask in another order than they did.
+/// A request gets the first unused answer that was recorded for the same request, so that parallel tasks may ask in
+/// another order than before.
 pub struct ReplayModel {
     model: String,
     exchanges: Vec<RecordedExchange>,
@@ -113,7 +113,7 @@ pub struct ReplayModel {
 }
 
 impl ReplayModel {
-    /// Reads what was recorded for `model` (its whole name).
+    /// Reads the answers recorded for `model` (its whole name).
     pub fn load(path: &Path, model: &str) -> Result<Self> {
         let mut text = String::new();
         let read =
@@ -130,7 +130,7 @@ impl ReplayModel {
         Self::parse(&path.display().to_string(), &text, model)
     }
 
-    /// Reads a recording from its text; `origin` stands before the line in errors.
+    /// Parses a recording; `origin` names it in errors.
     pub fn parse(origin: &str, text: &str, model: &str) -> Result<Self> {
         let mut exchanges = Vec::new();
         for (index, line) in text.split_inclusive('\n').enumerate() {
@@ -162,7 +162,7 @@ impl ReplayModel {
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let left = || self.exchanges.iter().enumerate().filter(|(index, _)| !given[*index]);
         let Some((index, exchange)) = left().find(|(_, exchange)| exchange.fingerprint == *asked) else {
-            // Of those equally near, the first in order.
+            // Of equally similar ones, the first in order.
             let nearest = left().rev().max_by_key(|(_, exchange)| exchange.fingerprint.nearness(asked));
             let why = match nearest {
                 Some((index, exchange)) => {
@@ -241,7 +241,7 @@ impl RequestFingerprint {
         self.messages.iter().zip(&other.messages).take_while(|(ours, theirs)| ours == theirs).count()
     }
 
-    /// More equal messages are nearer, and then fewer messages too many or too few.
+    /// Ranks similarity: more equal messages first, then fewer missing or extra messages.
     fn nearness(&self, other: &Self) -> (usize, std::cmp::Reverse<usize>) {
         (self.common_messages(other), std::cmp::Reverse(self.messages.len().abs_diff(other.messages.len())))
     }
@@ -268,7 +268,7 @@ impl RequestFingerprint {
 }
 
 fn hash_of_message(message: &Message) -> String {
-    // The journal's own form of a message, which is a promise.
+    // The journal's form of a message, which is stable.
     hash([serde_json::to_string(message).expect("a message is plain data with string keys")])
 }
 

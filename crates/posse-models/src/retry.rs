@@ -1,7 +1,7 @@
-//! Asks again when asking again can help. Every attempt waits for its turn at the governor of its provider key.
+//! Retries failures that may pass. Every attempt waits for a slot at the governor of its provider key.
 //!
-//! A retry is always a retry of the whole turn: nothing of a failed attempt was executed. How often and how long is
-//! bounded; what failed attempts may have cost is added up, because a provider can have worked without our seeing it.
+//! A retry repeats the whole turn: nothing of a failed attempt was executed. Attempts and waits are bounded; the possible
+//! cost of failed attempts is added up, because a provider can have worked without our seeing it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,13 +19,13 @@ use crate::tokens::message_tokens;
 /// Retry limits and backoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Calls made in all, the first included.
+    /// Maximum calls, the first included.
     pub attempts_max: u32,
-    /// The shortest wait before a retry, also when the provider asks for none.
+    /// The shortest wait before a retry, also if the provider asks for none.
     pub backoff_min: Duration,
     /// Upper bound of the exponential backoff.
     pub backoff_max: Duration,
-    /// When the provider asks for a longer wait than this, the call fails at once and says when the limit resets.
+    /// If the provider asks for a longer wait than this, the call fails at once and says when the limit resets.
     pub wait_max: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// A model that is asked again while its failures are of a kind that may pass.
+/// A model that is retried on transient failures.
 pub struct RetryModel {
     inner: Arc<dyn Model>,
     policy: RetryPolicy,
@@ -54,7 +54,7 @@ impl RetryModel {
         Self { inner, policy, governor, random: Mutex::new(fastrand::Rng::new()) }
     }
 
-    /// The same jitter every time, for tests.
+    /// Fixes the jitter, for tests.
     pub fn seeded(mut self, seed: u64) -> Self {
         self.random = Mutex::new(fastrand::Rng::with_seed(seed));
         self
@@ -104,7 +104,7 @@ impl RetryModel {
         }
     }
 
-    /// A place among the calls of this key.
+    /// Waits for a slot of this key.
     async fn admit(
         &self,
         urgency: Urgency,
@@ -140,7 +140,7 @@ impl RetryModel {
         allowance: &dyn CallAllowance,
     ) -> RetryDecision {
         let RetryPolicy { attempts_max, backoff_min, backoff_max, wait_max } = self.policy;
-        // Nobody waits for a limit that resets after the end of the run.
+        // A limit that resets after the end of the run is not waited for.
         let wait_max = match failure.retry_after_ms {
             Some(_) => wait_max.min(allowance.time_left()),
             None => wait_max,
@@ -152,7 +152,7 @@ impl RetryModel {
             let (resets, most) = (in_seconds(floor), in_seconds(wait_max));
             return RetryDecision::GiveUp(Some(format!("it resets in {resets}, and we wait at most {most}")));
         }
-        // A provider that breaks its own protocol twice is not having a bad moment.
+        // A provider that breaks its own protocol twice has no transient fault.
         if made.all >= attempts_max || made.protocol > 1 {
             return RetryDecision::GiveUp(Some(format!("gave up after {} attempts", made.all)));
         }
@@ -176,7 +176,7 @@ impl Model for RetryModel {
 }
 
 enum RetryDecision {
-    /// The failure stands, perhaps with a reason to add to its message.
+    /// Returns the final failure, with a reason added to its message if there is one.
     GiveUp(Option<String>),
     Again(Duration),
 }
@@ -194,7 +194,7 @@ impl RetryAttempts {
     }
 }
 
-/// There was an attempt, and there is no money for another.
+/// Creates the failure of a call whose budget covers no further attempt.
 pub(crate) fn unpaid(failure: &ModelFailure, lost: Usage, missing: &str) -> ModelFailure {
     let message = format!("not asked again after {failure}: {missing}");
     ModelFailure { lost, ..ModelFailure::new(FailureKind::BudgetSpent, message) }
@@ -204,7 +204,7 @@ fn in_seconds(time: Duration) -> String {
     format!("{} s", u64::try_from(time.as_millis().div_ceil(1000)).unwrap_or(u64::MAX))
 }
 
-/// Remembers how far an attempt came.
+/// Records how far an attempt came.
 struct ShownDeltas<'a> {
     deltas: &'a dyn DeltaSink,
     bytes_arrived: AtomicBool,
@@ -247,7 +247,7 @@ fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &ShownDel
     let worked = match failure.kind {
         FailureKind::Stalled | FailureKind::Protocol => true,
         FailureKind::Connection => shown.bytes_arrived.load(Ordering::Relaxed),
-        // An error in the middle of a stream; before it, a refusal costs nothing.
+        // An error in mid-stream; before it, a refusal costs nothing.
         _ => output_bytes > 0,
     };
     if !worked {
@@ -255,14 +255,14 @@ fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &ShownDel
     }
     Usage {
         input: input_at_most(request),
-        // What was said is not kept; no byte of it was more than a token.
+        // The text is not kept; each byte of it was at most one token.
         output: output_bytes.min(request.output_tokens_max.into()),
         estimated: true,
         ..Usage::default()
     }
 }
 
-/// The most tokens that a request can have.
+/// Returns the maximum tokens of a request.
 fn input_at_most(request: &ModelRequest<'_>) -> u64 {
     let tool = |texts: [&str; 3]| texts.into_iter().map(tokens_at_most).sum::<u64>();
     let tools = request.tools.iter().map(|spec| tool([&spec.name, &spec.description, &spec.input_schema]));

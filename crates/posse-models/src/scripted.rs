@@ -43,9 +43,9 @@ use serde_json::Value;
 
 use crate::tokens::{block_tokens, message_tokens};
 
-/// A script is written by hand; anything longer is a mistake in the path.
+/// Maximum size of a script: scripts are written by hand, and anything longer is a wrong path.
 const SCRIPT_BYTES_MAX: usize = 4 << 20;
-/// A poll that takes longer than this many turns hangs.
+/// A poll that takes more turns than this hangs.
 const REPEAT_MAX: u32 = 200;
 
 /// One reply of the script.
@@ -55,16 +55,16 @@ pub struct ScriptStep {
     pub text: Option<String>,
     pub thinking: Option<String>,
     pub calls: Vec<ScriptedCall>,
-    /// Estimated from the characters when it is left out.
+    /// Estimated from the characters if absent.
     pub usage: Option<ScriptedUsage>,
     /// `end_turn`, `tool_use`, `max_tokens`, `refusal`, `paused`, `context_full`, or any other word.
     pub stop: Option<String>,
     /// The call fails instead, after the text (if any) was shown.
     pub fail: Option<ScriptedFailure>,
-    /// Waited before the answer.
+    /// Delay before the answer.
     pub delay_ms: u64,
-    /// The step is played again until a result of its calls contains this. The results are looked up in the messages
-    /// at every call, so they have to stay there: poll with calls whose results are small.
+    /// The step is repeated until a result of its calls contains this. The results are looked up in the messages at every
+    /// call, so they have to stay there: poll with calls whose results are small.
     pub repeat_until: Option<String>,
     /// Limit on repetitions of the step; 200 by default.
     pub repeat_max: Option<u32>,
@@ -82,7 +82,7 @@ pub struct ScriptedCall {
 pub enum ScriptedArguments {
     /// Placeholders in its strings are filled in.
     Value(Value),
-    /// Sent as it stands, for arguments that are not JSON or cut off (`raw` in a script).
+    /// Sent unchanged, for arguments that are not JSON or truncated (`raw` in a script).
     Raw(String),
 }
 
@@ -165,7 +165,7 @@ impl ScriptedModel {
         }
     }
 
-    /// The steps nobody has played yet, counted from 1. A test asserts that none is left.
+    /// Returns the steps that were not played yet, counted from 1. A test asserts that none is left.
     pub fn leftover(&self) -> Vec<usize> {
         let played = self.played();
         (0..self.steps.len()).filter(|index| !played.contains(index)).map(|index| index + 1).collect()
@@ -180,7 +180,7 @@ impl ScriptedModel {
         let position = locate(&self.steps, messages).map_err(|lost| self.failure(lost))?;
         let mut played = self.played();
         let (mut index, mut failed) = (position.step, 0);
-        // Steps that leave no message come before the one that answers: each is played once, in whatever process.
+        // Steps that leave no message come before the one that answers: each is played once, across processes.
         while let Some(step) = self.steps.get(index).filter(|step| step.leaves_no_message()) {
             let was_played = played.contains(&index) || (step.fail.is_some() && failed < unanswered);
             if !was_played {
@@ -237,7 +237,7 @@ impl Model for ScriptedModel {
 #[derive(Debug, Clone, Copy)]
 struct ScriptPosition {
     step: usize,
-    /// The turn that is being answered, from 1.
+    /// The current turn, from 1.
     turn: u32,
     /// Number of messages when the step was first played, so that placeholders of a repeated step stay the same.
     began: usize,
@@ -368,7 +368,7 @@ fn blocks_of(
     Ok((blocks, notes))
 }
 
-/// Shows a reply the way a provider would: texts word by word.
+/// Sends a reply to the sink as a provider would: texts word by word.
 pub(crate) fn show(blocks: &[Block], deltas: &dyn DeltaSink) {
     for (index, block) in blocks.iter().enumerate() {
         match block {
@@ -445,7 +445,7 @@ impl PlaceholderFiller<'_> {
         Ok(match value {
             Value::String(text) => {
                 match text.strip_prefix(PLACEHOLDER).and_then(|rest| rest.strip_suffix('}')) {
-                    // A string that is nothing but a placeholder takes the type of what it stands for.
+                    // A string that is only a placeholder takes the type of its value.
                     Some(inner) if !inner.contains('}') => self.look_up(inner)?,
                     _ => Value::String(self.fill(text)?),
                 }
@@ -548,11 +548,11 @@ fn steps_of(name: &str, script: ScriptFile, role: Option<&str>) -> Result<Vec<Sc
 fn not_a_script(name: &str, error: &serde_saphyr::Error) -> Error {
     let place = match error.location() {
         Some(at) => format!("{name}:{}:{}", at.line(), at.column()),
-        // Only what is wrong with the file as a whole has no place.
+        // Only an error of the whole file has no position.
         None => format!("{name}:1:1"),
     };
     let message = error.without_snippet().to_string();
-    // The parser repeats the place at the end of its message.
+    // The parser repeats the position at the end of its message.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     Error::new(ErrorCode::ScriptInvalid, format!("{place}: {message}")).hint(localized!("script-shape-hint"))
 }

@@ -1,9 +1,9 @@
-//! Server-sent events, as bytes come in.
+//! Incremental parser of server-sent events.
 //!
-//! Work is linear in the bytes, memory is capped, and how the stream was cut into chunks changes nothing. A byte that
-//! is not UTF-8 damages only the event it stands in.
+//! Work is linear in the bytes, memory is bounded, and chunk borders do not matter. A byte that is not UTF-8 damages only
+//! its own event.
 
-/// A Responses stream repeats the whole reply in its last event, so an event may be as long as a long reply.
+/// Maximum size of an event: a Responses stream repeats the whole reply in its last event.
 pub const EVENT_BYTES_MAX: usize = 16 << 20;
 
 /// One server-sent event.
@@ -56,7 +56,7 @@ impl SseParser {
         }
     }
 
-    /// Takes the next bytes and appends the events they complete. After `TooLong` the parser must be dropped.
+    /// Feeds bytes and appends the events they complete. After `TooLong` the parser must be dropped.
     pub fn feed(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
@@ -85,7 +85,7 @@ impl SseParser {
         Ok(())
     }
 
-    /// The stream is over. What was not closed by a blank line comes out marked as cut.
+    /// Ends the stream. An event without its closing blank line is marked as cut.
     pub fn finish(mut self, events: &mut Vec<SseEvent>) -> Result<(), TooLong> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
@@ -128,7 +128,7 @@ impl SseParser {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
-            // Comments (an empty field name), `id` and `retry` mean nothing to a reply.
+            // Comments (an empty field name), `id` and `retry` are ignored.
             _ => {}
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Usage as providers report it, and what we make of a report that is missing or nonsense.
+//! Usage as providers report it, with estimates for missing or invalid figures.
 
 use posse_core::message::{Block, Message};
 use posse_core::tokens::{tokens_at_least, tokens_at_most};
@@ -7,10 +7,10 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// No call uses more; a larger figure is an error of the provider's arithmetic.
+/// Maximum plausible count; a larger figure is an error of the provider.
 const PLAUSIBLE_MAX: u64 = 1_000_000_000_000;
 
-/// A count in a usage report. Whatever stands there must not make the reply unreadable.
+/// A count in a usage report. An invalid one must not make the reply unreadable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ReportedCount {
     #[default]
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for CountVisitor {
     }
 }
 
-/// For a whole report: one of the wrong shape counts as none, and the reply stays readable.
+/// Reads a whole report: one of the wrong shape counts as none, and the reply stays readable.
 pub(crate) fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -76,7 +76,7 @@ impl ReportedCount {
         }
     }
 
-    /// The sum of what is known; nonsense in any part makes the whole nonsense.
+    /// Adds counts; an invalid part makes the sum invalid.
     pub fn plus(self, other: ReportedCount) -> ReportedCount {
         match (self, other) {
             (ReportedCount::Nonsense, _) | (_, ReportedCount::Nonsense) => ReportedCount::Nonsense,
@@ -86,7 +86,7 @@ impl ReportedCount {
         }
     }
 
-    /// A later report replaces an earlier one, unless it says nothing.
+    /// Replaces an earlier report, unless this one is empty.
     pub fn update(&mut self, later: ReportedCount) {
         if later != ReportedCount::Missing {
             *self = later;
@@ -105,8 +105,8 @@ pub(crate) struct ReportedUsage {
 }
 
 impl ReportedUsage {
-    /// Every figure the provider did not give, or cannot have meant, is the most that was sent and received can come to:
-    /// a missing report must never make a call free. One that is too small for the bytes is raised to the least they can be.
+    /// Fills in missing or impossible figures with the maximum for the bytes sent and received: a missing report must
+    /// never make a call free. A figure that is too small for the bytes is raised to their minimum.
     pub fn settle(self, sent: &Weight, received: &Weight) -> (Usage, Soundness) {
         let mut soundness = Soundness::Reported;
         let mut settle = |count: ReportedCount, weight: &Weight| match count {
@@ -139,11 +139,11 @@ pub(crate) enum Soundness {
     Reported,
     /// A figure was too small for the bytes.
     Raised,
-    /// A figure was missing or nonsense.
+    /// A figure was missing or invalid.
     Estimated,
 }
 
-/// A text that a provider was sent or has sent: its bytes, and the most tokens it can have.
+/// A text on the wire: its bytes, and its maximum tokens.
 pub(crate) struct Weight<'a> {
     pub bytes: u64,
     pub most: &'a dyn Fn() -> u64,
@@ -155,7 +155,7 @@ impl Weight<'_> {
     }
 }
 
-/// Tokens of a message, by the count of a text.
+/// Counts the tokens of a message with this counter of texts.
 pub(crate) fn message_tokens(message: &Message, count: impl Fn(&str) -> u64) -> u64 {
     match message {
         Message::User { text } => count(text),
@@ -164,7 +164,7 @@ pub(crate) fn message_tokens(message: &Message, count: impl Fn(&str) -> u64) -> 
     }
 }
 
-/// Tokens of a block, by the count of a text.
+/// Counts the tokens of a block with this counter of texts.
 pub(crate) fn block_tokens(block: &Block, count: impl Fn(&str) -> u64) -> u64 {
     match block {
         Block::Text { text, .. } | Block::Thinking { text, .. } => count(text),

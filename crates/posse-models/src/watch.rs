@@ -1,5 +1,5 @@
-//! Ends a model call that hangs. Three clocks run, because a stream can hang in three ways: silent, busy without
-//! saying anything (pings, one byte a second), or endless.
+//! Stall detection for model calls. Three timers run, because a stream can stall in three ways: silent, busy without
+//! content (pings, one byte a second), or endless.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use posse_core::reply::{FailureKind, ModelFailure};
 use posse_runtime::ports::{BoxFuture, Delta, DeltaSink, Model, ModelReply, ModelRequest};
 use tokio::time::{Instant, sleep_until};
 
-/// Timeouts after which a silent call counts as stalled.
+/// Timeouts after which a call counts as stalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StallTimeouts {
     /// Without any byte. Providers ping every few seconds while a model thinks.
     pub idle: Duration,
-    /// Without anything of the answer, although bytes arrive.
+    /// Without any content, although bytes arrive.
     pub progress: Duration,
     /// For the whole call.
     pub call_max: Duration,
@@ -29,7 +29,7 @@ impl Default for StallTimeouts {
     }
 }
 
-/// A model whose hanging calls are dropped and reported as `Stalled`.
+/// A model whose stalled calls are dropped and reported as `Stalled`.
 pub struct WatchedModel {
     inner: Arc<dyn Model>,
     patience: StallTimeouts,
@@ -42,7 +42,7 @@ impl WatchedModel {
     }
 
     async fn watch(&self, request: ModelRequest<'_>, deltas: &dyn DeltaSink) -> ModelReply {
-        // A reply that is asked for in one piece sends nothing before it is whole: only the call's own end counts.
+        // A reply that is not streamed sends no byte before it is complete: only the call's own timeout counts.
         let streamed = !request.settings.buffered;
         let pulse = DeltaPulse::new(deltas);
         let started = Instant::now();
@@ -54,7 +54,7 @@ impl WatchedModel {
                 reply = &mut call => return reply,
                 () = sleep_until(end) => {}
             }
-            // Bytes may have come while we slept; then the end has moved.
+            // Bytes may have come meanwhile, which moves the deadline.
             let (end, why) = self.end_of_patience(started, pulse.beats(), streamed);
             if end <= Instant::now() {
                 return Err(ModelFailure::new(FailureKind::Stalled, why.text()));
@@ -62,7 +62,7 @@ impl WatchedModel {
         }
     }
 
-    /// The instant at which the call counts as hanging if nothing more happens, and the reason.
+    /// Returns the instant at which the call counts as stalled without further progress, and the reason.
     fn end_of_patience(&self, started: Instant, beats: PulseTimes, streamed: bool) -> (Instant, StalledCall) {
         let StallTimeouts { idle, progress, call_max } = self.patience;
         let whole = (later(started, call_max), StalledCall::TooLong(call_max));
@@ -95,7 +95,7 @@ impl StalledCall {
     }
 }
 
-/// A patience without end, as somebody may configure it, must not overflow the clock.
+/// Bounds a configured timeout, so that the clock does not overflow.
 fn later(at: Instant, wait: Duration) -> Instant {
     at + wait.min(Duration::from_secs(365 * 24 * 3600))
 }
@@ -110,7 +110,7 @@ impl Model for WatchedModel {
     }
 }
 
-/// Passes everything on and remembers when it came.
+/// Passes deltas on and records their times.
 struct DeltaPulse<'a> {
     deltas: &'a dyn DeltaSink,
     beats: Mutex<PulseTimes>,

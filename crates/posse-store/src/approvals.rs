@@ -1,5 +1,5 @@
-//! Calls that wait for a yes, as rows. The rules are those of `posse_core::approval`; here they get the row they ask about,
-//! inside the writer's transaction, and what they answer is written.
+//! Parked calls and approvals as rows. The rules are those of `posse_core::approval`, applied inside the writer's
+//! transaction.
 
 use posse_core::Result;
 use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall, closed_with_task};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use crate::fault::StoreRefusal;
 
-/// Parks a call, or finds it parked.
+/// Parks a call, or finds the parked one.
 pub(crate) fn park(connection: &Connection, request: &ApprovalRequest) -> Result<ParkedCall, StoreRefusal> {
     let (task, call) = (request.task.as_str(), request.key.to_string());
     let held: Option<Vec<u8>> = connection
@@ -50,7 +50,7 @@ pub(crate) fn answer(
     update(connection, held.answer(hash, answer.clone())?)
 }
 
-/// Closes the open questions of a task.
+/// Closes the open approvals of a task.
 pub(crate) fn close(connection: &Connection, task: &TaskId, why: &str) -> Result<(), StoreRefusal> {
     let open: Vec<Vec<u8>> = connection
         .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND state = 'open'")?
@@ -69,7 +69,7 @@ fn update(connection: &Connection, parked: ParkedCall) -> Result<ParkedCall, Sto
     Ok(parked)
 }
 
-/// The row an id names; what is no id names none.
+/// Finds the row of an id; an invalid id has none.
 fn number(id: &str) -> i64 {
     id.strip_prefix('a').and_then(|number| number.parse().ok()).unwrap_or(-1)
 }

@@ -1,5 +1,5 @@
-//! What a group of jobs writes, as one transaction: many tasks share one fsync. A job that is refused is undone alone; a
-//! commit that fails is undone for all, and the next group starts afresh.
+//! Group commit: a group of jobs is one transaction, so that many tasks share one fsync. A refused job is rolled back
+//! alone; a failed commit is rolled back for all, and the next group starts afresh.
 
 use std::path::PathBuf;
 use std::slice;
@@ -12,9 +12,9 @@ use crate::fault::{self, StoreRefusal};
 use crate::journal::{SequenceCache, WriteTransaction};
 use crate::open::retry_busy;
 
-/// A write that waits for its commit. It is performed again if others of its group are refused.
+/// A write that waits for its commit. It is repeated if others of its group are refused.
 pub(crate) trait WriteJob: Send {
-    /// Writes inside of the open transaction.
+    /// Writes inside the open transaction.
     fn write(&mut self, transaction: &mut WriteTransaction<'_>) -> Result<(), StoreRefusal>;
 
     /// Answers the caller, after the commit.
@@ -24,7 +24,7 @@ pub(crate) trait WriteJob: Send {
 /// A job in the queue.
 pub(crate) type QueuedJob = Box<dyn WriteJob>;
 
-/// The connection that writes, and what is known about the work on it.
+/// The writing connection, with its caches and counters.
 pub(crate) struct GroupCommitter {
     connection: Connection,
     path: PathBuf,
@@ -82,7 +82,7 @@ impl GroupCommitter {
     fn write_group(&mut self, group: &mut [QueuedJob]) -> Result<Vec<Result<()>>> {
         let now = now_ms();
         self.known.forget_what_others_changed(&self.connection).map_err(|e| self.failed(e))?;
-        // Almost always all of them are written, and then none has to be undone alone.
+        // Almost always all jobs succeed, and no savepoint is needed.
         match self.write_together(group, now) {
             Ok(()) => Ok(vec![Ok(()); group.len()]),
             Err(fault) if group.len() == 1 || concerns_all(fault.code()) => Err(fault),
@@ -101,7 +101,7 @@ impl GroupCommitter {
         written.try_for_each(|written| written.map_err(|refusal| refusal.into_error(&self.path)))
     }
 
-    /// `Err`: nothing of the group can be written.
+    /// Writes one job under a savepoint. `Err`: nothing of the group can be written.
     fn write_apart(&mut self, job: &mut QueuedJob, now: i64) -> Result<Result<()>> {
         self.run("SAVEPOINT job")?;
         let answer = self.write_together(slice::from_mut(job), now);
@@ -125,7 +125,7 @@ impl GroupCommitter {
     }
 }
 
-/// A fault of the file, not of the request.
+/// Tells whether the fault is of the file, not of the request.
 fn concerns_all(code: ErrorCode) -> bool {
     matches!(
         code,

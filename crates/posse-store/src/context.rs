@@ -1,5 +1,5 @@
-//! Sessions and their shared context as rows. The rules are those of `posse_core::context`; here they get the rows they
-//! ask about, inside the writer's transaction, and what they answer is written.
+//! Sessions and their shared context as rows. The rules are those of `posse_core::context`, applied inside the writer's
+//! transaction.
 
 use posse_core::Result;
 use posse_core::context::{
@@ -13,7 +13,7 @@ use crate::fault::StoreRefusal;
 use crate::reader::unsigned;
 use crate::signed;
 
-/// Tables whose rows go with a deleted session.
+/// Tables whose rows are deleted with a session.
 const OF_SESSION: [&str; 5] =
     ["context", "context_history", "context_snapshots", "context_snapshot_entries", "session_agents"];
 
@@ -40,7 +40,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<ContextEntry> {
     Ok(ContextEntry { head: head(row)?, value: row.get(8)? })
 }
 
-/// The number of a session that may be entered.
+/// Returns the number of a session that may be entered.
 fn enter(connection: &Connection, session: &str, access: ContextAccess) -> Result<i64, StoreRefusal> {
     let found = find(connection, session)?;
     context::enter(session, found.map(|(_, state)| state), access)?;
@@ -51,7 +51,7 @@ pub(crate) fn state(connection: &Connection, session: &str) -> Result<Option<Ses
     Ok(find(connection, session)?.map(|(_, state)| state))
 }
 
-/// The number and the state of a session, if there is one of this id.
+/// Finds the number and the state of a session.
 fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<(i64, SessionState)>> {
     connection
         .prepare_cached(
@@ -68,7 +68,7 @@ fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<(i64,
         .optional()
 }
 
-/// A session that a task belongs to; it may be there already.
+/// Creates the session of a task, unless it exists.
 pub(crate) fn ensure_session(
     connection: &Connection,
     session: &str,
@@ -84,7 +84,7 @@ pub(crate) fn ensure_session(
         .map(drop)
 }
 
-/// Makes a session known before it has a task.
+/// Creates a session before it has a task.
 pub(crate) fn create_session(
     connection: &Connection,
     session: &str,
@@ -104,7 +104,7 @@ pub(crate) fn archive_session(connection: &Connection, session: &str, now: i64) 
     Ok(())
 }
 
-/// Keeps an agent of a session.
+/// Stores an agent of a session.
 pub(crate) fn keep_agent(
     connection: &Connection,
     session: &str,
@@ -126,7 +126,7 @@ pub(crate) fn delete_session(connection: &Connection, session: &str, now: i64) -
     Ok(forget_session(connection, session, now)?)
 }
 
-/// Deletes what belongs to a session beside its tasks. That there was one stays known.
+/// Deletes the rows of a session except its tasks. The session itself stays as a tombstone.
 pub(crate) fn forget_session(connection: &Connection, session: &str, now: i64) -> rusqlite::Result<()> {
     for table in OF_SESSION {
         connection
@@ -160,7 +160,7 @@ pub(crate) fn change(connection: &Connection, request: &ChangeRequest) -> Result
     }
 }
 
-/// A session that is being changed.
+/// A session during a change.
 struct SessionEdit<'a> {
     connection: &'a Connection,
     number: i64,
@@ -223,7 +223,7 @@ impl SessionEdit<'_> {
         Ok(head)
     }
 
-    /// Values that are over are not seen and do not count; here they also stop taking room. Their history stays.
+    /// Deletes expired values, which are invisible already. Their history stays.
     fn forget_what_is_over(&self) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached("DELETE FROM context WHERE session = ?1 AND expires_ms <= ?2")?
@@ -241,8 +241,8 @@ impl SessionEdit<'_> {
         Ok(deleted.version)
     }
 
-    /// Adds a line to the history and forgets the value that is now too old. The line itself stays: it is the log of who
-    /// changed what, and how a change that was made is known again.
+    /// Adds an entry to the history and deletes the value that is now too old. The entry itself stays: it is the log of
+    /// changes, and finds the answer of a repeated change.
     fn remember(
         &self,
         act: HistoryAct,
@@ -394,7 +394,7 @@ fn act(row: &Row<'_>, column: usize) -> rusqlite::Result<HistoryAct> {
     })
 }
 
-/// Everything a reading sees is of one instant.
+/// Reads everything as of one instant.
 pub(crate) fn read<T>(
     connection: &Connection,
     session: &str,
@@ -471,7 +471,7 @@ pub(crate) fn sessions(
     limit: u32,
     now_ms: u64,
 ) -> Result<Vec<SessionRow>, StoreRefusal> {
-    // A dot ends the session in a task's id, and `/` comes right after it.
+    // A dot ends the session in a task's id, and `/` is the character after it.
     let rows = connection
         .prepare_cached(
             "SELECT id, coalesce((SELECT title FROM tasks WHERE id = s.id), ''), workspace, created_ms, archived_ms,

@@ -1,4 +1,4 @@
-//! What SQLite and the file system say, in our words.
+//! Errors of SQLite and the file system, translated to our codes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use posse_core::{Error, ErrorCode};
 use posse_messages::localized;
 use rusqlite::ErrorCode as SqliteCode;
 
-/// Either SQLite failed, or a rule refused the request.
+/// A failure of SQLite, or a request refused by a rule.
 #[derive(Debug)]
 pub(crate) enum StoreRefusal {
     Sqlite(rusqlite::Error),
@@ -19,7 +19,7 @@ pub(crate) enum StoreRefusal {
 }
 
 impl StoreRefusal {
-    /// Converts the refusal of the store in this file.
+    /// Converts the refusal into an error of the store in this file.
     pub fn into_error(self, path: &Path) -> Error {
         match self {
             StoreRefusal::Sqlite(error) => from_sqlite(path, error),
@@ -45,7 +45,7 @@ pub(crate) fn task_not_found(task: &TaskId) -> Error {
 }
 
 pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Error {
-    // The text alone: the causes of SQLite's error say the same once more.
+    // The text alone: the causes of SQLite's error repeat it.
     let (shown, cause) = (path.display(), error.to_string());
     let Some(code) = error.sqlite_error_code() else {
         return Error::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).caused_by(cause);
@@ -90,8 +90,8 @@ fn busy(path: &Path) -> Error {
         .hint(localized!("store-busy-hint"))
 }
 
-/// SQLite reports a write that a limit or a quota refused as a plain I/O error. Writing one page to a file beside the store, where
-/// its largest file ends, tells them apart.
+/// Tells a full quota or size limit from an I/O error, which SQLite reports alike, by writing one page to a file beside
+/// the store, where its largest file ends.
 fn is_out_of_space(path: &Path) -> bool {
     const PAGE_BYTES: usize = 4_096;
     let beside = |suffix: &str| {

@@ -21,28 +21,28 @@ use crate::signed;
 /// Bytes of the task text that listings show.
 const TITLE_BYTES: usize = 200;
 
-/// A task's row is written again at the latest when so many records of it are not counted there: a listing adds them each time.
+/// Maximum records of a task that its row does not count yet: a listing adds them up each time.
 pub(crate) const UNCOUNTED_MAX: i64 = 64;
 
-/// As many tokens as one reply may have to be counted later. A sum of so few cannot overflow.
+/// Maximum tokens of a reply that is counted later: a sum of so few records cannot overflow.
 const TOKENS_LATER_MAX: u64 = 1 << 40;
 
-/// An owner that was silent for a day is forgotten; nobody waits that long for one.
+/// Age at which a heartbeat is deleted.
 const SILENT_MS_MAX: i64 = 86_400_000;
 
-/// Tasks whose places are remembered; beyond it they are looked up again.
+/// Maximum tasks in the position cache; beyond it they are looked up again.
 const PLACES_MAX: usize = 4_096;
 
 /// Initial capacity of a row's payload, so that it does not grow in small steps.
 const PAYLOAD_BYTES: usize = 640;
 
-/// The number of a task at this epoch, what is counted of it, and the last position that is used up to its own end.
+/// Query for the number of a task at this epoch, its counted records, and the last used position up to its own end.
 pub(crate) const PLACE: &str =
     "SELECT number, counted, (SELECT position FROM journal WHERE position <= (number << 32) + 4294967295
          ORDER BY position DESC LIMIT 1) FROM tasks WHERE id = ?1 AND epoch = ?2";
 
-/// Adds the records that are not counted yet to the task's row. Sums stop at the largest number. Of a reply without a price the
-/// tokens are counted as unpriced.
+/// Adds the records that are not counted yet to the task's row. Sums saturate. Tokens of a reply without a price count as
+/// unpriced.
 pub(crate) const COUNT_EARLIER: &str =
     "UPDATE tasks SET (turns, input_tokens, output_tokens, cost_micros, unpriced_tokens) = (
          SELECT turns + count(model),
@@ -54,16 +54,16 @@ pub(crate) const COUNT_EARLIER: &str =
          FROM journal WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
      WHERE number = ?1";
 
-/// Records as they are stored, and what they change in the task's row.
+/// Encoded records, and their changes of the task's row.
 pub(crate) struct EncodedRecords {
     rows: Vec<JournalEntry>,
     records: i64,
-    /// They say something about the task that the columns of the journal do not have.
+    /// They change a column of the task's row.
     change_row: bool,
     sums: SpendingTotal,
     /// Keys of messages that a run has read.
     steered: Vec<String>,
-    /// Said by the last record that says it.
+    /// State after the last record that changes it.
     pub state: Option<TaskState>,
 }
 
@@ -72,11 +72,11 @@ struct JournalEntry {
     records: i64,
     /// Kinds of the records, in order.
     kinds: String,
-    /// One line for each.
+    /// One line for each record.
     payload: Vec<u8>,
     /// The model that replied.
     model: Option<String>,
-    /// Usage of all of them, with attempts that brought no reply.
+    /// Usage of all records, including attempts without a reply.
     spent: Usage,
 }
 
@@ -143,7 +143,7 @@ impl EncodedRecords {
     }
 }
 
-/// The open transaction, with prepared statements: looking a statement up costs a good part of running it.
+/// The open transaction, with prepared statements: preparing a statement costs a good part of running it.
 pub(crate) struct WriteTransaction<'a> {
     connection: &'a Connection,
     known: &'a mut SequenceCache,
@@ -306,10 +306,10 @@ fn append(
 /// while no other process writes.
 #[derive(Default)]
 pub(crate) struct SequenceCache {
-    /// Differs when another connection has changed something.
+    /// Differs when another connection has written.
     version: i64,
     places: HashMap<TaskId, (i64, JournalPosition)>,
-    /// One that is there.
+    /// A session that exists.
     session: Option<String>,
     /// `false`: no task has a lease or runs a command.
     something_held: Option<bool>,
@@ -318,7 +318,7 @@ pub(crate) struct SequenceCache {
 }
 
 impl SequenceCache {
-    /// After `BEGIN`, so that nobody changes anything later.
+    /// Clears the cache if another connection has written. Called after `BEGIN`, so that none writes later.
     pub fn forget_what_others_changed(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let version = connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if version != self.version || self.places.len() > PLACES_MAX {
@@ -354,7 +354,7 @@ impl SequenceCache {
         Ok(held)
     }
 
-    /// `None`: there is no such task, or it has another epoch.
+    /// Finds the position of a task; `None` if there is no such task, or it has another epoch.
     fn find(
         &self,
         connection: &Connection,
@@ -382,17 +382,17 @@ struct JournalPosition {
     task: i64,
     counted: i64,
     next: i64,
-    /// Sums of the records from `counted` on, where they are known without reading.
+    /// Sums of the records from `counted` on, if known without reading.
     uncounted: Option<SpendingTotal>,
 }
 
-/// `None`: there is no such task, or it has another epoch.
+/// Reads the position of a task; `None` if there is no such task, or it has another epoch.
 fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<JournalPosition>> {
     connection
         .prepare_cached(PLACE)?
         .query_row(params![task.as_str(), epoch], |row| {
             let (task, last): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
-            // The last one may be of an earlier task.
+            // The last position may be of an earlier task.
             let next = last.map_or(0, |last| last + 1 - (task << 32)).max(0);
             let counted = row.get(1)?;
             let uncounted = (counted == next).then(SpendingTotal::default);
@@ -500,7 +500,7 @@ pub(crate) fn cancel(connection: &Connection, task: &TaskId, now: i64) -> Result
     if found == 0 { Err(fault::task_not_found(task).into()) } else { Ok(()) }
 }
 
-/// Raises the delivery state of a result: inside the transaction that writes, so that of several collectors the first is the only one.
+/// Advances the delivery state of a result inside the writing transaction, so that of several collectors the first wins.
 pub(crate) fn deliver(
     connection: &Connection,
     task: &TaskId,
@@ -520,7 +520,7 @@ pub(crate) fn deliver(
     Ok(raised)
 }
 
-/// Stores a sign of life of an owner.
+/// Stores a heartbeat of an owner.
 pub(crate) fn beat(transaction: &WriteTransaction<'_>, owner: &str, now: i64) -> Result<(), StoreRefusal> {
     let connection = transaction.connection;
     let fresh = connection

@@ -1,5 +1,5 @@
-//! Write leases as rows. A row lives from the moment a task gets its places to the task's end; who holds it and whether that
-//! was heard of is in the task's own row.
+//! Write leases as rows. A row lives from the acquisition to the task's end; the holder and its last heartbeat are in the
+//! task's own row.
 
 use posse_core::Result;
 use posse_core::id::TaskId;
@@ -17,7 +17,7 @@ const SEEN: &str = "max(updated_ms,
              WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295), 0),
          coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0))";
 
-/// Gives a task its places, if nobody alive stands in the way.
+/// Leases paths to a task, unless a living task holds one of them.
 pub(crate) fn acquire(
     connection: &Connection,
     task: &TaskId,
@@ -58,7 +58,7 @@ pub(crate) fn release(connection: &Connection, task: i64) -> rusqlite::Result<()
 
 pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE task = ?1";
 
-/// Query whether any task holds something that ends with it.
+/// Query whether any task has a lease or a running command.
 pub(crate) const ANY: &str = "SELECT EXISTS (SELECT 1 FROM leases) OR EXISTS (SELECT 1 FROM commands)";
 
 /// Statement that removes the command notes of a task that ends.
@@ -108,9 +108,9 @@ pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> Resu
     Ok(())
 }
 
-/// Reads what a task that writes has to know.
+/// Reads the state that a writing task checks.
 pub(crate) fn writing(connection: &Connection, task: &TaskId) -> Result<WriteState, StoreRefusal> {
-    // One instant: none of the three readings sees a write that another does not.
+    // One transaction: all three reads see the same state.
     let instant = connection.unchecked_transaction()?;
     let found: Option<(u64, u64)> = instant
         .prepare_cached(&format!("SELECT epoch, {SEEN} FROM tasks WHERE id = ?1"))?
@@ -134,7 +134,7 @@ fn number(connection: &Connection, task: &TaskId, epoch: i64) -> Result<i64, Sto
     }
 }
 
-/// Every lease, oldest first.
+/// Lists all leases, oldest first.
 pub(crate) fn all(connection: &Connection) -> Result<Vec<Lease>, StoreRefusal> {
     let query = format!(
         "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}
@@ -143,7 +143,7 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<Lease>, StoreRefusal> {
     Ok(connection.prepare_cached(&query)?.query_map([], lease)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The ids of those above a task, whether they are in the store or not.
+/// Returns the ids of a task's ancestors, whether they are in the store or not.
 fn ancestors(connection: &Connection, task: &TaskId) -> rusqlite::Result<Vec<TaskId>> {
     connection
         .prepare_cached(

@@ -85,7 +85,7 @@ pub struct SpendingLine {
 /// Dropping the store waits until everything queued was written.
 pub struct SqliteStore {
     path: PathBuf,
-    // The reader goes first, so that the writer is the last to close the file and folds the log back into it.
+    // The reader is dropped first, so that the writer closes the file last and checkpoints the log.
     reader: StoreReader,
     keeper: Keeper,
     writer: StoreWriter,
@@ -117,35 +117,35 @@ impl SqliteStore {
         self.reader.read(reader::count).await
     }
 
-    /// Sums of each of these tasks with everything below it.
+    /// Sums up each of these tasks with its descendants.
     pub async fn tree_totals(&self, tasks: Vec<TaskId>) -> Result<Vec<SpendingTotal>> {
         self.reader.read(move |connection| reader::tree_totals(connection, &tasks)).await
     }
 
-    /// Spending since an instant, one line for each group, the dearest first.
+    /// Sums up spending since an instant, one line for each group, the most expensive first.
     pub async fn spending(&self, by: SpendingGroup, since_ms: u64) -> Result<Vec<SpendingLine>> {
         let since_ms = signed(since_ms);
         self.reader.read(move |connection| reader::spending(connection, by, since_ms)).await
     }
 
-    /// Every tree of tasks, the one that changed last at the end.
+    /// Lists all task trees, the last changed one at the end.
     pub async fn trees(&self) -> Result<Vec<TaskTree>> {
         self.reader.read(retention::trees).await
     }
 
-    /// The tasks of a tree, and how many bytes their journals have.
+    /// Returns the tasks of a tree, and the bytes of their journals.
     pub async fn tree_contents(&self, root: &TaskId) -> Result<(Vec<TaskId>, u64)> {
         let root = root.clone();
         self.reader.read(move |connection| retention::contents(connection, &root)).await
     }
 
-    /// Deletes a tree whole, with its approvals and, if its root is a session's own task, with what that session shared. What it cost
-    /// stays known. Returns false and deletes nothing if the tree is no longer as it was seen.
+    /// Deletes a whole tree with its approvals and, if its root is a session's own task, the session's shared context. Its
+    /// spending is kept. Returns false and deletes nothing if the tree has changed since it was seen.
     pub async fn delete_tree(&self, tree: TaskTree, now_ms: u64) -> Result<bool> {
         self.keeper.work(move |site| site.delete(&tree, now_ms)).await
     }
 
-    /// Gives the space of what was deleted back to the file system, while others use the store.
+    /// Returns the space of deleted rows to the file system, while others use the store.
     pub async fn give_back_space(&self, consent: RewriteConsent) -> Result<SpaceReturn> {
         self.keeper.work(move |site| site.give_back(consent)).await
     }
@@ -163,7 +163,7 @@ impl SqliteStore {
     }
 }
 
-/// Looks at a store without changing it: the schema is known and the file is sound.
+/// Checks a store without changing it: the schema is known and the file is sound.
 pub fn check(path: impl AsRef<Path>) -> Result<StoreHealth> {
     open::check(path.as_ref())
 }
@@ -433,7 +433,7 @@ impl ContextStore for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Looks up where a session stands in its life; `None` if there is none of this id.
+    /// Returns the state of a session; `None` if there is none of this id.
     pub async fn session_state(&self, session: &str) -> Result<Option<SessionState>> {
         let session = session.to_owned();
         self.reader.read(move |connection| context::state(connection, &session)).await
@@ -454,7 +454,7 @@ impl SqliteStore {
     }
 }
 
-/// SQLite's numbers are signed; a count that does not fit stays at the largest.
+/// Converts to SQLite's signed numbers; saturates.
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

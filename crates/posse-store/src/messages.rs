@@ -13,7 +13,7 @@ use crate::fault::{self, StoreRefusal};
 use crate::reader::unsigned;
 use crate::signed;
 
-/// Marks a message as read in the turn that its task is about to ask for.
+/// Marks a message as read in the task's next turn.
 pub(crate) const DELIVER: &str = "UPDATE messages SET turn = 1 + (
          SELECT turns + (SELECT count(model) FROM journal
                          WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
@@ -136,7 +136,7 @@ pub(crate) fn close(connection: &Connection, task: &TaskId, id: u32) -> Result<T
     Ok(closed)
 }
 
-/// Messages to tasks of a session that no run has read, oldest first.
+/// Lists unread messages to tasks of a session, oldest first.
 pub(crate) fn queued(connection: &Connection, session: &str) -> Result<Vec<SteeringMessage>, StoreRefusal> {
     let message = |row: &Row<'_>| {
         Ok(SteeringMessage {
@@ -157,7 +157,7 @@ pub(crate) fn queued(connection: &Connection, session: &str) -> Result<Vec<Steer
     Ok(messages)
 }
 
-/// The newest question of a task.
+/// Returns the newest question of a task.
 pub(crate) fn newest(connection: &Connection, task: &TaskId) -> Result<Option<TaskQuestion>, StoreRefusal> {
     let (number, _) = number(connection, task)?;
     let newest = connection

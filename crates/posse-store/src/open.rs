@@ -1,4 +1,4 @@
-//! Opening: whose file it is, who may read it, and how durable a commit is.
+//! Opens the store: ownership and mode of the file, durability of a commit.
 
 use std::fs;
 use std::io;
@@ -14,21 +14,21 @@ use rusqlite::{Connection, OpenFlags};
 use crate::fault;
 use crate::schema;
 
-/// Pages in the write-ahead log before a checkpoint: 2 MB. A checkpoint costs two fsyncs, so it should be rare; afterwards the log
-/// is reused from its beginning.
+/// Pages in the write-ahead log before a checkpoint: 2 MB. A checkpoint costs two fsyncs, so it should be rare; afterwards
+/// the log is reused from its beginning.
 const CHECKPOINT_PAGES: u32 = 500;
 
-/// The log file keeps at most this size after a copy.
+/// Maximum size of the log file after a checkpoint.
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
-/// Page cache of the writer. It appends and rereads only the last pages of its tables. Changed pages stay until the
-/// commit, and pages read beside them should stay as well: many tasks that begin at once change dozens of pages.
+/// Page cache of the writer, which appends and rereads only the last pages of its tables. Changed pages stay until the
+/// commit, and pages read beside them should stay too: many tasks that start at once change dozens of pages.
 const CACHE_KIB: u32 = 256;
 
 /// Readers wait only while another process opens or recovers the store, which takes seconds on a busy machine.
 const READ_BUSY_MAX: Duration = Duration::from_secs(15);
 
-/// Findings of an integrity check that are shown; the first ones say what kind of damage it is.
+/// Maximum findings of an integrity check that are shown; the first ones tell the kind of damage.
 const FINDINGS_MAX: u32 = 10;
 
 /// Result of an integrity check.
@@ -40,8 +40,8 @@ pub struct StoreHealth {
     pub bytes: u64,
 }
 
-/// Makes the directory (0700) and an empty file (0600) where they are absent. Returns the path with the directory's
-/// links resolved: a link in place of the file itself is refused, because whoever set it chose where we write.
+/// Creates the directory (0700) and an empty file (0600) where they are absent. Returns the path with the directory's
+/// links resolved. A link in place of the file itself is refused: its creator would choose where we write.
 pub(crate) fn prepare_file(path: &Path) -> Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| fault::unavailable(path))?;
     let directory = match path.parent() {
@@ -72,14 +72,14 @@ fn refuse_odd_file(path: &Path) -> Result<()> {
     Err(Error::new(ErrorCode::StoreUnavailable, message).hint(localized!("store-odd-file-hint")))
 }
 
-/// The connection that writes.
+/// Opens the writing connection.
 pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection> {
     let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Until the schema is known to be ours, even closing must not write.
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop))?;
     set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX.min(busy_max)))?;
     if schema::version(&connection, path)? == 0 {
-        // Only a store without a table can still be given the pointer map with which `retention` gives space back in slices.
+        // `auto_vacuum` can only be set before the first table; `retention` needs it to return space in slices.
         set(&connection, path, |c| c.pragma_update(None, "auto_vacuum", "INCREMENTAL"))?;
     }
     retry_busy(busy_max, || {
@@ -95,19 +95,19 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection> {
     }
     if let Err(fault) = schema::migrate(&connection, path, busy_max) {
         drop(connection);
-        // What it had written of a large store stays in the log until somebody closes that in order.
+        // A failed migration of a large store leaves pages in the log until a connection closes normally.
         if let Ok(next) = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
             let _ = schema::version(&next, path);
         }
         return Err(fault);
     }
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop))?;
-    // From here on the writer waits by itself, with jitter.
+    // From here on the writer retries by itself, with jitter.
     set(&connection, path, |c| c.busy_timeout(Duration::ZERO))?;
     Ok(connection)
 }
 
-/// A connection that cannot write.
+/// Opens a read-only connection.
 pub(crate) fn connect_reader(path: &Path) -> Result<Connection> {
     let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX))?;
@@ -146,7 +146,7 @@ pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<()> {
     Err(fault::corrupt(path).caused_by(findings.join("; ")))
 }
 
-/// Tries again while the file is locked, with growing random pauses so that equal processes do not meet again.
+/// Retries while the file is locked, with growing random pauses so that equal processes do not collide again.
 pub(crate) fn retry_busy<T>(
     busy_max: Duration,
     mut attempt: impl FnMut() -> rusqlite::Result<T>,

@@ -1,4 +1,4 @@
-//! The connection that reads, opened when it is first needed and used on a blocking thread.
+//! The reading connection, opened on first use and used on a blocking thread.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::fault::{self, StoreRefusal};
 use crate::{SpendingGroup, SpendingLine, open};
 
-/// A task's row together with the records that are not counted in it yet, and when its owner was last heard of.
+/// A task's row, the sums of records that are not counted in it yet, and its owner's last sign of life.
 pub(crate) const ROWS: &str =
     "SELECT id, parent, agent, title, status, owner, epoch, created_ms, max(updated_ms, coalesce(max(at_ms), 0)),
          cancel_ms IS NOT NULL,
@@ -82,7 +82,7 @@ pub(crate) fn records(
         "SELECT position & 4294967295, at_ms, payload FROM journal
          WHERE position BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + 4294967295 ORDER BY position",
     )?;
-    // No task has a position beyond these bits.
+    // Positions have 32 bits.
     let from = i64::try_from(from).unwrap_or(i64::MAX).min(1 << 32);
     let mut rows = statement.query(params![number, from])?;
     let mut records = Vec::new();
@@ -90,7 +90,7 @@ pub(crate) fn records(
         let (last, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
         let payload = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
         let lines: Vec<&[u8]> = payload.split(|byte| *byte == b'\n').collect();
-        // A row begins before what was asked for if only its end is.
+        // The first row may start before `from`.
         let first = last + 1 - lines.len() as i64;
         let wanted = (first..).zip(lines).filter(|(seq, _)| *seq >= from);
         for (seq, line) in wanted {
@@ -113,7 +113,7 @@ pub(crate) fn task(connection: &Connection, task: &TaskId) -> Result<TaskRow, St
 }
 
 pub(crate) fn tasks(connection: &Connection, query: &TaskQuery) -> Result<Vec<TaskRow>, StoreRefusal> {
-    // `/` comes right after `.`, and no id has a character as large as the one after a prefix.
+    // `/` is the character after `.`, and no id has a character as large as the one after a prefix.
     let (which, text) = match &query.of {
         TaskFilter::All => ("?1 = ''", ""),
         TaskFilter::Session(session) => {
@@ -125,7 +125,7 @@ pub(crate) fn tasks(connection: &Connection, query: &TaskQuery) -> Result<Vec<Ta
             ("(id = ?1 OR substr(id, -length(?1) - 1) = '.' || ?1) AND instr(?1, '.') = 0", short.as_str())
         }
     };
-    // With the word in the text, the index of what is running can be used.
+    // A literal state lets SQLite use the partial index of running tasks.
     let state = match query.state {
         None => "?2 IS NULL",
         Some(TaskState::Running) => "status = 'running' AND ?2 = 'running'",
@@ -139,8 +139,8 @@ pub(crate) fn tasks(connection: &Connection, query: &TaskQuery) -> Result<Vec<Ta
     Ok(rows)
 }
 
-/// Sums of a task and of everything below it. Real numbers saturate where integers would overflow. `CROSS JOIN` keeps the order:
-/// the planner would go through all tasks instead and look each one up in the tree.
+/// Sums up a task and its descendants. Real numbers saturate where integers would overflow. `CROSS JOIN` fixes the join
+/// order: the planner would scan all tasks and look each one up in the tree.
 const TREE: &str = "WITH RECURSIVE tree (number, id) AS (
          SELECT number, id FROM tasks WHERE id = ?1
          UNION ALL SELECT tasks.number, tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
@@ -162,7 +162,7 @@ pub(crate) fn tree_totals(
     Ok(tasks.iter().map(total).collect::<rusqlite::Result<_>>()?)
 }
 
-/// Tasks, turns, tokens and prices in six columns from `first` on.
+/// Reads tasks, turns, tokens and prices from six columns, from `first` on.
 fn summed(row: &Row<'_>, first: usize) -> rusqlite::Result<SpendingTotal> {
     Ok(SpendingTotal {
         tasks: unsigned(row, first)?,
@@ -174,7 +174,7 @@ fn summed(row: &Row<'_>, first: usize) -> rusqlite::Result<SpendingTotal> {
     })
 }
 
-/// Spending since an instant, one line for each group, the dearest first.
+/// Sums up spending since an instant, one line for each group, the most expensive first.
 pub(crate) fn spending(
     connection: &Connection,
     by: SpendingGroup,
@@ -189,7 +189,7 @@ pub(crate) fn spending(
             "LEFT JOIN sessions ON sessions.id = substr(task, 1, instr(task || '.', '.') - 1)",
         ),
     };
-    // Tasks that ended before are passed over as a whole. What deleted tasks used is kept apart.
+    // Tasks that ended before are skipped as a whole. Usage of deleted tasks is in a table of its own.
     let sql = format!(
         "SELECT count(DISTINCT task), sum(turns), CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER),
              CAST(total(cost) AS INTEGER), CAST(total(unpriced) AS INTEGER), {name} AS name

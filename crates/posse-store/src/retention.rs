@@ -1,9 +1,9 @@
-//! Deletion of task trees, and the space that it gives back to the file system.
+//! Deletion of task trees, and return of their space to the file system.
 //!
-//! A tree goes in one transaction, so nobody ever sees a part of one. Space is given back by incremental vacuum, in slices that hold
-//! the write lock for milliseconds: `VACUUM` would hold it for as long as it copies the whole store, and other processes give up
-//! after `StoreSettings::busy_max`. A store made before there was retention lacks the pointer map that this needs; it gets one by a
-//! single `VACUUM`, on a connection of its own that may spill (see `log`).
+//! A tree is deleted in one transaction, so no reader sees a part of one. Space is returned by incremental vacuum, in
+//! slices that hold the write lock for milliseconds: `VACUUM` would hold it while it copies the whole store, and other
+//! processes give up after `StoreSettings::busy_max`. A store from before retention lacks the pointer map for this; it
+//! gets one by a single `VACUUM` on a connection of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,14 +22,14 @@ use crate::reader::unsigned;
 /// Pages moved in one transaction of the vacuum: 1 MiB.
 const SLICE_PAGES: u32 = 256;
 
-/// The value of `PRAGMA auto_vacuum` with which pages are given back on request.
+/// The value of `PRAGMA auto_vacuum` for vacuum on request.
 const INCREMENTAL: i64 = 2;
 
-/// A task without a parent in the store, with everything below it.
+/// A task without a parent in the store, with its descendants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskTree {
     pub root: TaskId,
-    /// The root was delegated by a program outside, in a session that has no task of its own.
+    /// The root was delegated by an external program, in a session without a task of its own.
     pub is_hosted: bool,
     pub tasks: u64,
     /// Tasks that have not ended, whether a process drives them or not.
@@ -51,11 +51,11 @@ pub struct StoreSize {
     pub used_bytes: u64,
 }
 
-/// The outcome of giving free space back.
+/// The outcome of a vacuum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpaceReturn {
     Done,
-    /// The store has to be rewritten once, which holds up other processes that write.
+    /// The store has to be rewritten once, which blocks other writers.
     NeedsRewrite,
 }
 
@@ -74,7 +74,7 @@ const TREES: &str = "WITH RECURSIVE tree (root, number, id) AS (
          count(*), sum(status = 'running'), max(updated_ms), sum(epoch), max(tasks.number)
      FROM tree CROSS JOIN tasks ON tasks.number = tree.number GROUP BY root ORDER BY max(updated_ms), root";
 
-/// Every task below this one, itself included.
+/// Returns a task and its descendants.
 const MEMBERS: &str = "WITH RECURSIVE tree (number, id) AS (
          SELECT number, id FROM tasks WHERE id = ?1
          UNION ALL SELECT tasks.number, tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
@@ -90,8 +90,8 @@ const KEEP_SPENDING: &str =
      FROM journal WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 AND input IS NOT NULL
      GROUP BY model, date(at_ms / 1000, 'unixepoch', 'localtime')";
 
-/// The connection that deletes, opened when it is first needed and used on a blocking thread. It is not the writer's: whoever
-/// commits there never waits for a deletion of this process longer than for one of another.
+/// The deleting connection, opened on first use and used on a blocking thread. It is not the writer's, so commits wait for
+/// a deletion of this process no longer than for one of another.
 pub(crate) struct Keeper {
     path: PathBuf,
     busy_max: Duration,
@@ -103,7 +103,7 @@ impl Keeper {
         Self { path, busy_max, connection: Arc::default() }
     }
 
-    /// Runs `work` on a blocking thread. After a failure the connection is closed: it may hold what was rolled back.
+    /// Runs `work` on a blocking thread. After a failure the connection is closed, because it may hold rolled-back pages.
     pub async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Site<'_>) -> Result<T> + Send + 'static,
@@ -125,7 +125,7 @@ impl Keeper {
     }
 }
 
-/// The store as the keeper works on it.
+/// The store during a deletion.
 pub(crate) struct Site<'a> {
     connection: &'a Connection,
     path: &'a Path,
@@ -137,7 +137,7 @@ impl Site<'_> {
         fault::from_sqlite(self.path, error)
     }
 
-    /// Begins, writes and commits; waits for other processes only before it has begun.
+    /// Begins, writes and commits; waits for other processes only before the first write.
     fn transact<T>(&self, write: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         let begin = || Transaction::new_unchecked(self.connection, TransactionBehavior::Immediate);
         let transaction = retry_busy(self.busy_max, begin).map_err(|e| self.failed(e))?;
@@ -146,7 +146,7 @@ impl Site<'_> {
         Ok(written)
     }
 
-    /// Deletes a tree that is still as it was seen; `false`: it is not, and nothing was deleted.
+    /// Deletes a tree that has not changed since it was seen; otherwise returns `false` and deletes nothing.
     pub fn delete(&self, tree: &TaskTree, now_ms: u64) -> Result<bool> {
         self.transact(|connection| {
             let members = members(connection, &tree.root)?;
@@ -156,7 +156,7 @@ impl Site<'_> {
             for member in &members {
                 delete_task(connection, member)?;
             }
-            // A session goes with its own task. One without stays: programs outside come back to it.
+            // A session is deleted with its own task. One without stays: external programs reconnect to it.
             if tree.root.as_str() == tree.root.session() {
                 context::forget_session(connection, tree.root.session(), crate::signed(now_ms))?;
             }
@@ -164,7 +164,7 @@ impl Site<'_> {
         })
     }
 
-    /// Gives free pages back to the file system, slice by slice.
+    /// Returns free pages to the file system, slice by slice.
     pub fn give_back(&self, consent: RewriteConsent) -> Result<SpaceReturn> {
         self.transact(drop_orphaned_approvals)?;
         if self.number("PRAGMA auto_vacuum")? != INCREMENTAL {
@@ -183,7 +183,7 @@ impl Site<'_> {
             }
             free = left;
         }
-        // The file is cut when the log is copied into it: now, or later if somebody still reads what was there before.
+        // A checkpoint truncates the file: now, or later if a reader still uses an older state.
         self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)?;
         Ok(SpaceReturn::Done)
     }
@@ -203,7 +203,7 @@ impl Site<'_> {
     }
 }
 
-/// A task as it is in the transaction that deletes it.
+/// A task in the transaction that deletes it.
 struct Member {
     number: i64,
     id: TaskId,
@@ -256,7 +256,7 @@ fn delete_task(connection: &Connection, task: &Member) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// The newest approval outlives its task until there is a newer one: its number must not be given again.
+/// Deletes approvals of deleted tasks, except the newest one of all: its number must not be reused.
 fn drop_orphaned_approvals(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .execute(
@@ -270,12 +270,12 @@ fn drop_orphaned_approvals(connection: &Connection) -> rusqlite::Result<()> {
 fn vacuum_slice(connection: &Connection) -> rusqlite::Result<()> {
     let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({SLICE_PAGES})"))?;
     let mut moved = vacuum.query([])?;
-    // Each step gives one page back.
+    // Each step returns one page.
     while moved.next()?.is_some() {}
     Ok(())
 }
 
-/// Every tree of the store, the one that changed last at the end.
+/// Lists all trees of the store, the last changed one at the end.
 pub(crate) fn trees(connection: &Connection) -> Result<Vec<TaskTree>, StoreRefusal> {
     let mut rows: Vec<(TaskTree, i64)> =
         connection.prepare_cached(TREES)?.query_map([], tree_row)?.collect::<rusqlite::Result<_>>()?;
@@ -304,7 +304,7 @@ fn tree_row(row: &Row<'_>) -> rusqlite::Result<(TaskTree, i64)> {
     Ok((tree, row.get(6)?))
 }
 
-/// The ids of a tree's tasks, and how many bytes their journals have.
+/// Returns the ids of a tree's tasks, and the bytes of their journals.
 pub(crate) fn contents(connection: &Connection, root: &TaskId) -> Result<(Vec<TaskId>, u64), StoreRefusal> {
     let members = members(connection, root)?;
     let mut lengths = connection.prepare_cached(

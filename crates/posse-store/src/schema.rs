@@ -340,10 +340,10 @@ const MESSAGES: &str = "
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
-/// Reads the version and refuses what is not ours or from a later program. Changes nothing.
+/// Reads the version; refuses foreign files and newer versions. Changes nothing.
 pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32> {
     let failed = |e| fault::from_sqlite(path, e);
-    // One statement sees one state: another process may be making the tables at this moment.
+    // One statement sees one state: another process may be creating the tables now.
     let (version, application, tables): (u32, i32, u32) = connection
         .query_row(
             "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
@@ -370,7 +370,7 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32> {
     Ok(version)
 }
 
-/// Brings the file to the current version, one transaction for each step.
+/// Migrates the file to the current version, one transaction for each step.
 pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<()> {
     while version(connection, path)? < VERSION {
         if let Err(e) = step(connection, busy_max) {
@@ -380,7 +380,7 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) 
     Ok(())
 }
 
-/// Only its beginning is tried again: what was written and rolled back may still be held for the log (see `log`).
+/// Performs one step. Only `BEGIN` is retried.
 fn step(connection: &Connection, busy_max: Duration) -> rusqlite::Result<()> {
     let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
     let transaction = retry_busy(busy_max, begin)?;

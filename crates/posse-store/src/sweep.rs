@@ -123,7 +123,7 @@ pub struct DeletedTrees {
     pub bytes: u64,
 }
 
-/// One pass over the trees of a store. `tell` hears each step.
+/// One pass over the trees of a store. `tell` gets each step.
 pub struct RetentionSweep<'a> {
     store: &'a SqliteStore,
     files: &'a dyn TaskFiles,
@@ -171,7 +171,7 @@ impl<'a> RetentionSweep<'a> {
         self.trees.iter().find(|tree| tree.root == *root).cloned()
     }
 
-    /// Deletes a tree. `force` also deletes what would be kept, except tasks that a process drives.
+    /// Deletes a tree. `force` also deletes trees that would be kept, except those with tasks that a process drives.
     pub async fn delete_named(&mut self, tree: TaskTree, force: bool) -> Result<()> {
         let (tasks, bytes) = self.store.tree_contents(&tree.root).await?;
         match obstacle(&tree, self.state(&tree, &tasks), None) {
@@ -181,8 +181,8 @@ impl<'a> RetentionSweep<'a> {
         Ok(())
     }
 
-    /// Gives free space back to the file system. A store that has to be rewritten for that is left as it is while
-    /// others use it, unless it is small.
+    /// Returns free space to the file system. A store that has to be rewritten for that is left as it is while others use
+    /// it, unless it is small.
     pub async fn give_back_space(&self) -> Result<SpaceReturn> {
         if self.mode == SweepMode::DryRun {
             return Ok(SpaceReturn::Done);

@@ -16,11 +16,11 @@ use crate::commit::{GroupCommitter, QueuedJob, WriteJob};
 use crate::fault::StoreRefusal;
 use crate::journal::WriteTransaction;
 
-/// Jobs that may wait. Each driver waits for most of its appends, so honest use stays far below; beyond it the disk does not keep
-/// up and callers should hear it.
+/// Maximum queued jobs. Each driver waits for most of its appends, so normal use stays far below; beyond it the disk does
+/// not keep up and callers get an error.
 const QUEUE_MAX: usize = 4_096;
 
-/// Jobs in one transaction, so that other processes get their turn at the lock.
+/// Maximum jobs in one transaction, so that other processes get the lock in between.
 const GROUP_MAX: usize = 256;
 
 /// A job with its answer, which its caller gets after the commit.
@@ -43,13 +43,13 @@ where
     fn answer(&mut self, committed: Result<()>) {
         let answer = committed.and_then(|()| self.written.take().ok_or_else(writer_ended));
         if let Some(reply) = self.reply.take() {
-            // A caller that stopped waiting does not hear it; the write stays.
+            // A caller that stopped waiting gets no answer; the write stays.
             let _ = reply.send(answer);
         }
     }
 }
 
-/// Makes a job of the work, and the receiver of its answer.
+/// Creates a job, and the receiver of its answer.
 pub(crate) fn queued<T: Send + 'static>(
     work: impl FnMut(&mut WriteTransaction<'_>) -> Result<T, StoreRefusal> + Send + 'static,
 ) -> (QueuedJob, oneshot::Receiver<Result<T>>) {
@@ -63,7 +63,7 @@ pub(crate) struct StoreWriter {
     thread: Mutex<WriterThread>,
 }
 
-/// The thread starts with the first job: a process that only reads never needs it.
+/// The thread starts with the first job: a process that only reads needs none.
 enum WriterThread {
     Idle(Box<GroupCommitter>, Receiver<QueuedJob>),
     Running(JoinHandle<()>),
@@ -78,7 +78,7 @@ impl StoreWriter {
         Self { jobs: Some(jobs), thread: Mutex::new(WriterThread::Idle(committer, queue)) }
     }
 
-    /// Queues a job at once; it is written whether or not anybody waits for the answer, which comes when it is durable.
+    /// Queues a job at once; it is written even if the caller stops waiting. The answer comes when it is durable.
     pub fn write<T: Send + 'static>(
         &self,
         work: impl FnMut(&mut WriteTransaction<'_>) -> Result<T, StoreRefusal> + Send + 'static,
@@ -91,7 +91,7 @@ impl StoreWriter {
         };
         Box::pin(async {
             sent?;
-            // The sender is gone without an answer if a commit panicked.
+            // The sender is dropped without an answer if a commit panicked.
             answer.await.unwrap_or_else(|_| Err(writer_ended()))
         })
     }
@@ -117,13 +117,13 @@ impl Drop for StoreWriter {
         self.jobs = None;
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let WriterThread::Running(thread) = std::mem::replace(thread, WriterThread::Ended) {
-            // Everyone who waited heard of a panic already.
+            // All waiting callers got an error of the panic already.
             let _ = thread.join();
         }
     }
 }
 
-/// Commits everything that is queued, group by group, until the store is closed.
+/// Commits all queued jobs, group by group, until the store is closed.
 fn write_queued(committer: &mut GroupCommitter, queue: &Receiver<QueuedJob>) {
     while let Ok(first) = queue.recv() {
         let mut jobs: Vec<QueuedJob> =

@@ -1,5 +1,5 @@
-//! What all processes with one provider key share: places, the window and the pause. A directory: a file that is locked is a
-//! place that is taken, and a lock goes with its process, however that ends.
+//! State that all processes with one provider key share: slots, window and pause. In its directory a locked file is a
+//! taken slot; a lock ends with its process, however that ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,11 +13,11 @@ use super::window::WORDS;
 /// Age at which shared rate information is ignored.
 const LEARNED_MAX: Duration = Duration::from_secs(600);
 
-/// A window, the end of the pause, the time of the last change, and a sum of them all.
+/// Stored words: window, end of the pause, time of the last change, and a checksum.
 const SHAPE_WORDS: usize = WORDS + 3;
 const SHAPE_BYTES: usize = SHAPE_WORDS * 8;
 
-/// A reading in the middle of a write has a wrong sum and is made again.
+/// Retries: a read during a write has a wrong checksum.
 const READINGS_MAX: usize = 8;
 
 pub(super) struct SharedWindow {
@@ -32,7 +32,7 @@ struct SharedSlot {
     is_ours: bool,
 }
 
-/// The window, and how long nobody calls.
+/// The window, and the rest of the pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WindowShape {
     pub window: [u64; WORDS],
@@ -47,7 +47,7 @@ impl SharedWindow {
         Ok(Self { directory: directory.to_owned(), shape, places: Vec::new() })
     }
 
-    /// One of the first `limit` places, if one is free.
+    /// Takes one of the first `limit` slots, if one is free.
     pub fn claim_slot(&mut self, limit: usize) -> Option<usize> {
         (0..limit).find(|number| {
             self.slot(*number).is_some_and(|place| {
@@ -62,7 +62,7 @@ impl SharedWindow {
     pub fn release_slot(&mut self, number: usize) {
         if let Some(place) = self.places.get_mut(number) {
             place.is_ours = false;
-            // A place that cannot be unlocked is free when this process ends.
+            // A slot that cannot be unlocked is free when this process ends.
             let _ = place.file.unlock();
         }
     }
@@ -97,7 +97,7 @@ impl SharedWindow {
     pub fn read(&self) -> Option<WindowShape> {
         let mut bytes = [0; SHAPE_BYTES];
         for _ in 0..READINGS_MAX {
-            // Too short: nobody has written yet.
+            // Too short: not written yet.
             self.shape.read_exact_at(&mut bytes, 0).ok()?;
             if let Some(words) = checked(&bytes) {
                 return shape(words, now_ms());
@@ -106,7 +106,7 @@ impl SharedWindow {
         None
     }
 
-    /// Changes what all see. `change` gets what there is.
+    /// Changes the shared state. `change` gets the current one.
     pub fn change(&mut self, change: impl FnOnce(Option<WindowShape>) -> WindowShape) -> io::Result<()> {
         self.shape.lock()?;
         let WindowShape { window, pause } = change(self.read());
@@ -140,7 +140,7 @@ fn checked(bytes: &[u8; SHAPE_BYTES]) -> Option<[u64; SHAPE_WORDS]> {
 
 fn shape(words: [u64; SHAPE_WORDS], now: u64) -> Option<WindowShape> {
     let (opens, changed) = (words[WORDS], words[WORDS + 1]);
-    // After the clock was set back nothing here means anything.
+    // After the clock was set back, the state is meaningless.
     if changed > now + 1000 {
         return None;
     }
@@ -153,7 +153,7 @@ fn shape(words: [u64; SHAPE_WORDS], now: u64) -> Option<WindowShape> {
     Some(WindowShape { window, pause })
 }
 
-/// Never zero, so that a file of zeros is not taken for one that was written.
+/// Computes the checksum; never zero, so that a file of zeros is not valid.
 fn sum(words: &[u64]) -> u64 {
     words.iter().fold(0x9e37_79b9_7f4a_7c15, |sum, word| {
         (sum ^ word).wrapping_mul(0xff51_afd7_ed55_8ccd).rotate_left(29)

@@ -1,8 +1,8 @@
-//! How many calls of one key may be under way at once: halved when the provider refuses, raised by one when all goes
-//! well. Decides only; it knows neither time nor callers.
+//! In-flight limit of one key: halved when the provider refuses, raised by one on success. A pure state machine without
+//! time or callers.
 
-/// Successes before one call more than the provider last refused is tried: a refusal in a hundred calls costs little,
-/// and a limit that was raised meanwhile is found.
+/// Successes before one call above the last refused number is tried: a refusal in a hundred calls costs little, and a
+/// raised limit is found.
 pub(super) const PROBE_AFTER: usize = 100;
 
 /// Number of words in the stored form.
@@ -12,16 +12,16 @@ pub(super) const WORDS: usize = 7;
 pub(super) struct CallWindow {
     max: usize,
     limit: usize,
-    /// Counts the bursts of refusals. A call belongs to the round in which it was let through.
+    /// Number of bursts of refusals. A call belongs to the round in which it was admitted.
     round: u64,
     burst: RefusalBurst,
-    /// So many at once were refused lately.
+    /// In-flight number that was refused lately.
     too_many: Option<usize>,
-    /// Since the limit last changed.
+    /// Successes since the limit last changed.
     successes: usize,
 }
 
-/// Calls that were under way together when the provider began to refuse: it says no to each of those that are too many.
+/// A burst: calls in flight together when the provider started to refuse, which refuses each call above its limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct RefusalBurst {
     limit: usize,
@@ -51,7 +51,7 @@ impl CallWindow {
         self.limit >= self.max
     }
 
-    /// Everything but the configured limit, which is each process's own.
+    /// Returns the shared state: everything but the configured limit, which each process has.
     pub fn to_words(&self) -> [u64; WORDS] {
         let RefusalBurst { limit, under_way, refused } = self.burst;
         let counts = [self.limit, limit, under_way, refused, self.too_many.unwrap_or(0), self.successes];
@@ -71,8 +71,8 @@ impl CallWindow {
         self.round = round;
     }
 
-    /// A call that was let through in `round` has succeeded, when `under_way` were, itself included. Only a window that is
-    /// in use is widened, and not by calls from before it was narrowed.
+    /// Records the success of a call admitted in `round`, with `under_way` in flight, itself included. Only a window in
+    /// use is widened, and not by calls from before it was narrowed.
     pub fn on_success(&mut self, round: u64, under_way: usize) {
         if round != self.round || under_way < self.limit || self.limit >= self.max {
             return;
@@ -90,8 +90,8 @@ impl CallWindow {
         }
     }
 
-    /// A call that was let through in `round` was refused, when `under_way` were, itself included. The refusals of one
-    /// burst are one event: they halve the limit once, and their number says how many the provider did take.
+    /// Records the refusal of a call admitted in `round`, with `under_way` in flight, itself included. The refusals of one
+    /// burst are one event: they halve the limit once, and their number tells how many the provider accepted.
     pub fn on_refused(&mut self, round: u64, under_way: usize) {
         if round == self.round {
             self.round += 1;
@@ -104,7 +104,7 @@ impl CallWindow {
         let halved = (limit / 2).max(1);
         self.successes = 0;
         match under_way.saturating_sub(refused) {
-            // All of them: what ran out is not places.
+            // All were refused: the exhausted resource is not concurrency.
             0 => (self.limit, self.too_many) = (halved, None),
             taken => (self.limit, self.too_many) = (halved.min(taken), Some(taken + 1)),
         }

@@ -1,4 +1,4 @@
-//! Names of models: aliases, bare names, and the model that is meant when nobody names one.
+//! Names of models: aliases, bare names, and the default model.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const ALIASES: &[(&str, &str)] = &[
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl ModelsConfig {
-    /// Returns the model to use when nobody names one; fails if there is none.
+    /// Returns the model to use when none is named; fails if there is none.
     pub fn default_model(&self, asked: Option<&str>, env: Lookup<'_>) -> Result<String> {
         self.configured_model(asked, env)?.ok_or_else(|| {
             let hint = match env("OLLAMA_HOST") {
@@ -44,7 +44,7 @@ impl ModelsConfig {
         }))
     }
 
-    /// Returns the `provider:model` that an alias, a reference or a model's bare name stands for.
+    /// Resolves an alias, a reference or a bare name to `provider:model`.
     pub fn resolve_alias(&self, name: &str, env: Lookup<'_>) -> Result<String> {
         // A short name may follow the vendor: `anthropic:sonnet`.
         let short = name.strip_prefix("anthropic:").unwrap_or(name);
