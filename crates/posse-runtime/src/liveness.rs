@@ -9,7 +9,7 @@ use crate::ports::TaskRow;
 /// Silence after which an owner on another machine counts as dead. Heartbeats come every five seconds.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
-/// Names this process: id, start time and place.
+/// Returns the owner name of this process: id, start time and scope.
 pub fn owner() -> String {
     let pid = std::process::id();
     format!("{pid}:{}:{}", started_at(pid).unwrap_or_default(), here())

@@ -92,7 +92,7 @@ impl ProgramTool {
         self
     }
 
-    /// Declares that a repeated call has no further effect, so that one in doubt after a crash is made again.
+    /// Declares that a repeated call has no further effect, so that one in doubt after a crash is repeated.
     pub fn idempotent(mut self) -> Self {
         self.spec.effect = ToolEffect::Idempotent;
         self

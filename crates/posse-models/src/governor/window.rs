@@ -203,7 +203,7 @@ mod tests {
             }
         }
 
-        /// Against any quota, once it has been met: few refusals, and the places are used.
+        /// Against any quota, once it has been met: few refusals, and the slots are used.
         #[test]
         fn it_settles_just_below_any_quota(quota in 1usize..32) {
             let mut window = CallWindow::new(32);

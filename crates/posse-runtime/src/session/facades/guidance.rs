@@ -57,7 +57,7 @@ fn direct_tools(has: &dyn Fn(&str) -> bool) -> String {
     RUN_SUBAGENT.trim_end().lines().filter(|line| !lacks(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the agents that models are told about, by name.
+/// Returns the agents that models see, by name.
 pub fn visible(agents: &[Arc<Definition>]) -> Vec<&Definition> {
     let mut visible: Vec<&Definition> =
         agents.iter().map(|agent| &**agent).filter(|agent| !agent.mode.hidden).collect();

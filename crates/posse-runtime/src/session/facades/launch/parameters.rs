@@ -1,4 +1,4 @@
-//! The parameters of a launch, from whatever a model wrote.
+//! Parses the parameters of a launch, in any format that models write.
 
 use posse_core::arguments::ArgumentReader;
 use posse_core::board::Priority;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::delegation::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
 
 const WALL_MS_MIN: f64 = 1_000.0;
-/// Longest time of a launch.
+/// Maximum wall time of a launch.
 pub const WALL_MS_MAX: f64 = 300_000.0;
 /// Parameters of a launch alone; it takes those of a spawn too.
 const LAUNCH: &[&str] = &[
@@ -23,7 +23,7 @@ const LAUNCH: &[&str] = &[
 ];
 /// Parameters that choose the agent. Rules match on them, so they stand beside `_text`, never inside of it.
 const AGENT: [&str; 2] = ["agent", "type"];
-/// Names for the same thing: those of a launch and those of a spawn.
+/// Synonyms: the names of a launch and those of a spawn.
 const SYNONYMS: [(&str, &str); 3] = [
     ("allowedWritePaths", "write_paths"),
     ("maxExecutionTime", "timeout_ms"),
@@ -46,7 +46,7 @@ pub struct LaunchParameters {
 }
 
 impl LaunchParameters {
-    /// The error is what the model is told.
+    /// Parses and validates the arguments. The error is for the model.
     pub fn parse(arguments: &Map<String, Value>) -> Result<Self, LocalizedText> {
         let body = arguments.get("_text").and_then(Value::as_str).map(unwrapped);
         let beside = || arguments.iter().filter(|(name, _)| *name != "_text" && *name != "action");
@@ -75,7 +75,7 @@ impl LaunchParameters {
             .and_then(Value::as_array)
             .map(|paths| paths.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<String>>());
         let writes = raw.get("writePermissions").and_then(Value::as_bool);
-        // Whoever says where to write in a spawn's word means to write.
+        // Write paths under a spawn's name need no `writePermissions`.
         let write_paths = match options.write_paths.take() {
             Some(paths) => Some(paths).filter(|paths| writes != Some(false) && !paths.is_empty()),
             None => paths.filter(|_| writes == Some(true)),
@@ -98,7 +98,7 @@ impl LaunchParameters {
     }
 }
 
-/// The parameters of a spawn, and that there are no others than these and those of a launch.
+/// Parses the parameters of a spawn; refuses unknown ones.
 fn options(raw: &Map<String, Value>) -> Result<SpawnOptions, String> {
     let takes: Vec<&str> = LAUNCH
         .iter()
@@ -120,7 +120,7 @@ fn options(raw: &Map<String, Value>) -> Result<SpawnOptions, String> {
     })
 }
 
-/// Parameters of the body and those that stand beside it. None is dropped: what is said twice is refused.
+/// Joins parameters of the body and those beside it. None is dropped: duplicates are refused.
 fn joined<'a>(
     mut body: Map<String, Value>,
     beside: impl Iterator<Item = (&'a String, &'a Value)>,
@@ -136,7 +136,7 @@ fn joined<'a>(
     Ok(body)
 }
 
-/// The text inside of `<subagent>`, if it is inside of one.
+/// Returns the text inside `<subagent>`, if there is one.
 fn unwrapped(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("<subagent>").unwrap_or(text);
@@ -170,7 +170,7 @@ fn missing(raw: &Map<String, Value>) -> Option<&'static str> {
     ["description", "prompt"].into_iter().find(|name| !is_there(name))
 }
 
-/// One tag for each parameter. A prompt may contain tags of its own, so it goes on to the last end there is.
+/// Parses one tag for each parameter. A prompt may contain tags of its own, so it extends to its last end tag.
 fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
     let mut raw = Map::new();
     let mut rest = body;
@@ -179,7 +179,7 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let inner = &rest[at + open.len()..];
         let end = if name == "prompt" { inner.rfind(&close) } else { inner.find(&close) };
-        // Half a value is another value.
+        // A truncated value is another value.
         let Some(end) = end else {
             return Err(
                 format!("Missing value for required parameter '{name}': <{name}> is not closed.").into()
@@ -194,7 +194,7 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
     Ok(raw)
 }
 
-/// Refuses text between the tags: it would be dropped. Text without any tag is told as what is missing.
+/// Refuses text between the tags, which would be dropped. Text without any tag is reported as a missing parameter.
 fn outside(text: &str, raw: &Map<String, Value>) -> Result<(), LocalizedText> {
     let text = text.trim();
     let is_tag = text.starts_with('<') && text.contains('>');
@@ -217,7 +217,7 @@ fn next_tag(text: &str) -> Option<(usize, &'static str)> {
     places.min()
 }
 
-/// Tags have only text, and models write values as text elsewhere too. What cannot be read stays as it is and is told.
+/// Converts texts to their types, because tags have only text. Texts that cannot be converted stay and are reported.
 fn coerced(mut raw: Map<String, Value>) -> Map<String, Value> {
     let mut change = |name: &str, read: fn(&str) -> Option<Value>| {
         if let Some(value) = raw.get_mut(name)
@@ -262,14 +262,14 @@ const NUMBERS: [&str; 7] = [
     "max_cost_usd",
 ];
 
-/// A list in JSON, as children such as `<path>…</path>`, or as text that is split.
+/// Parses a list in JSON, as children such as `<path>…</path>`, or as text that is split.
 fn list(text: &str, split: fn(&str) -> Vec<String>) -> Value {
     let listed: Option<Value> = serde_json::from_str(text).ok().filter(Value::is_array);
     let items = || children(text).unwrap_or_else(|| split(text)).into_iter().map(Value::String).collect();
     listed.unwrap_or_else(items)
 }
 
-/// The texts of child tags, if there is nothing else.
+/// Returns the texts of child tags, if there is nothing else.
 fn children(text: &str) -> Option<Vec<String>> {
     let (mut rest, mut found) = (text.trim(), Vec::new());
     while !rest.is_empty() {
@@ -285,7 +285,7 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// By lines and commas, but not inside of `{a,b}`.
+/// Splits at lines and commas, but not inside of `{a,b}`.
 fn split(text: &str) -> Vec<String> {
     let mut depth = 0u32;
     let parts = text.split(|c: char| {
@@ -299,7 +299,7 @@ fn split(text: &str) -> Vec<String> {
     parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Everything that is wrong.
+/// Lists all mistakes.
 fn complaints(raw: &Map<String, Value>) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tell = |error: String| errors.push(error);
