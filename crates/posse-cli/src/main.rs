@@ -3,11 +3,11 @@
 
 #![forbid(unsafe_code)]
 
+mod approval_prompt;
 mod args;
 mod columns;
 mod commands;
 mod config;
-mod desk;
 mod help;
 mod material;
 mod models;

@@ -37,7 +37,7 @@ use posse_models::record::RecordingFile;
 use posse_net::{PinnedClient, SystemResolver};
 use posse_runtime::ports::{AgentLookup, Tool, Verifier};
 use posse_runtime::session::facades::{Facade, SessionFacades};
-use posse_runtime::session::{RULES, SessionPolicy};
+use posse_runtime::session::{DEFAULT_LIMITS, SessionPolicy};
 use posse_sandbox::Sandbox;
 use posse_sandbox::config::{SandboxConfig, SandboxOverrides, SandboxPlaces, search_path};
 use posse_sandbox::launch::{self, CommandEnvironment, ProcessLauncher};
@@ -259,9 +259,9 @@ impl Setup {
     pub fn rules(&self) -> BoardLimits {
         let configured = &self.config.session;
         BoardLimits {
-            running_max: configured.max_running.map_or(RULES.running_max, |most| most.0 as usize),
-            open_max: configured.max_open_tasks.map_or(RULES.open_max, |most| most.0 as usize),
-            on_limit: configured.on_limit.unwrap_or(RULES.on_limit),
+            running_max: configured.max_running.map_or(DEFAULT_LIMITS.running_max, |most| most.0 as usize),
+            open_max: configured.max_open_tasks.map_or(DEFAULT_LIMITS.open_max, |most| most.0 as usize),
+            on_limit: configured.on_limit.unwrap_or(DEFAULT_LIMITS.on_limit),
         }
     }
 

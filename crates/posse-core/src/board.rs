@@ -105,7 +105,7 @@ pub enum TaskEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PastState {
     NotBegun,
-    AtWork,
+    Running,
     Ended { end: TaskEnd, collected: bool },
 }
 
@@ -234,7 +234,7 @@ impl TaskBoard {
     pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<BoardMove> {
         self.take_out(id);
         let mut moves = Vec::new();
-        self.fill_places(now_ms, &mut moves);
+        self.start_queued(now_ms, &mut moves);
         moves
     }
 
@@ -243,7 +243,7 @@ impl TaskBoard {
         self.arrivals += 1;
         let state = match past {
             PastState::Ended { end, .. } => EntryState::Ended(end),
-            PastState::AtWork => EntryState::Running,
+            PastState::Running => EntryState::Running,
             PastState::NotBegun => self.first_state(&terms),
         };
         match past {
@@ -266,7 +266,7 @@ impl TaskBoard {
         }
         let mut moves = Vec::new();
         self.settle_dependants(now_ms, &mut moves);
-        self.fill_places(now_ms, &mut moves);
+        self.start_queued(now_ms, &mut moves);
         moves
     }
 
@@ -275,7 +275,7 @@ impl TaskBoard {
         let mut moves = Vec::new();
         if let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.state == EntryState::Leasing) {
             entry.enter(EntryState::Queued, &mut self.tally);
-            self.fill_places(now_ms, &mut moves);
+            self.start_queued(now_ms, &mut moves);
         }
         moves
     }
@@ -340,7 +340,7 @@ impl TaskBoard {
     }
 
     /// Counts tasks that run or can start without another admission.
-    pub fn places_taken(&self) -> usize {
+    pub fn slots_taken(&self) -> usize {
         let waiting = self.tally.waiting + self.tally.leasing + self.tally.queued;
         (self.running() + waiting).min(self.rules.running_max.max(self.running()))
     }
@@ -435,7 +435,7 @@ impl TaskBoard {
     }
 
     /// Starts queued tasks in free slots: the highest priority first, then first come, first served.
-    fn fill_places(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
+    fn start_queued(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
         while self.tally.queued > 0 && self.running() < self.rules.running_max {
             let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == EntryState::Queued);
             let next =
@@ -618,7 +618,7 @@ mod tests {
     fn a_task_that_was_at_work_goes_on_and_is_not_started_again() {
         let mut board = TaskBoard::new(BoardLimits { running_max: 1, ..RULES });
         for id in ["a", "b"] {
-            assert_eq!(board.recall(id, SpawnTerms::default(), PastState::AtWork, 0), Admission::Start);
+            assert_eq!(board.recall(id, SpawnTerms::default(), PastState::Running, 0), Admission::Start);
         }
         assert_eq!(board.recall("c", after(&["b"]), PastState::NotBegun, 0), Admission::Waiting);
         let ended = PastState::Ended { end: TaskEnd::Completed, collected: true };
@@ -662,7 +662,7 @@ mod tests {
             let mut world = World::default();
             for (now, deed) in deeds.into_iter().enumerate() {
                 world.act(&mut board, deed, now as u64 * 10_000);
-                prop_assert!(board.running() <= board.places_taken() && board.places_taken() <= RULES.running_max);
+                prop_assert!(board.running() <= board.slots_taken() && board.slots_taken() <= RULES.running_max);
                 prop_assert!(board.tasks.len() - board.read <= RULES.open_max);
                 prop_assert_eq!(board.read, board.tasks.values().filter(|entry| entry.read).count());
                 prop_assert_eq!(board.running(), world.running.len());
@@ -685,7 +685,7 @@ mod tests {
                 };
                 world.follow(moves);
             }
-            prop_assert_eq!(board.places_taken(), 0);
+            prop_assert_eq!(board.slots_taken(), 0);
             let mut ids: Vec<&String> = world.ended.iter().map(|(id, _)| id).collect();
             ids.sort();
             ids.dedup();

@@ -14,7 +14,7 @@ use crate::grant::{Autonomy, Rights};
 use crate::id::AgentName;
 use crate::limits::Limits;
 
-pub use inject::{TOOLS, insert_task, list_tools};
+pub use inject::{TOOLS, insert_task, insert_tool_list};
 
 /// Longest description: it is read by a model each time it chooses whom to ask.
 pub const DESCRIPTION_CHARS_MAX: usize = 1_024;

@@ -155,7 +155,7 @@ impl Lease {
 }
 
 /// Returns the leases of other tasks that conflict with a task's paths.
-pub fn in_the_way<'a>(
+pub fn conflicting_leases<'a>(
     wanted: &WritePaths,
     task: &TaskId,
     ancestors: &[TaskId],
@@ -202,11 +202,11 @@ pub fn closed_to(now: &WriteState, task: &TaskId, workspace: &str) -> Vec<String
 }
 
 /// Builds the error for paths that others hold.
-pub fn conflict(wanted: &WritePaths, in_the_way: &[&Lease]) -> Error {
-    let mut places: Vec<&str> = in_the_way.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
+pub fn conflict(wanted: &WritePaths, conflicting: &[&Lease]) -> Error {
+    let mut places: Vec<&str> = conflicting.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
     places.sort_unstable();
     places.dedup();
-    let holders: Vec<LocalizedText> = in_the_way.iter().take(3).map(|lease| holder(lease)).collect();
+    let holders: Vec<LocalizedText> = conflicting.iter().take(3).map(|lease| holder(lease)).collect();
     let text = localized!("lease-conflict", places = places.join(", "));
     Error::new(ErrorCode::LeaseConflict, text)
         .hint(localized!("lease-conflict-hint", holders = LocalizedText::join(&holders, ", ")))
@@ -295,22 +295,25 @@ mod tests {
             lease("x", places("/elsewhere", &["src/**"])),
         ];
         let wanted = places("/w", &["src/a/b.rs", "src/c.rs", "docs/x.md"]);
-        let found = in_the_way(&wanted, &id("s.t_02"), &[id("s")], &held);
+        let found = conflicting_leases(&wanted, &id("s.t_02"), &[id("s")], &held);
         assert_eq!(found, [&held[1]], "a sibling conflicts, the parent does not");
         let e = conflict(&wanted, &found);
         assert_eq!(e.message(), "Cannot acquire file locks. Conflicts: src/a/b.rs");
-        let found = in_the_way(&wanted, &id("y"), &[], &held);
+        let found = conflicting_leases(&wanted, &id("y"), &[], &held);
         let e = conflict(&wanted, &found);
         assert_eq!(e.message(), "Cannot acquire file locks. Conflicts: docs/x.md, src/a/b.rs, src/c.rs");
-        assert!(in_the_way(&places("/w", &["test"]), &id("y"), &[], &held).is_empty());
-        assert!(in_the_way(&wanted, &id("s.t_01"), &[id("s")], &held).is_empty(), "its own is no conflict");
+        assert!(conflicting_leases(&places("/w", &["test"]), &id("y"), &[], &held).is_empty());
+        assert!(
+            conflicting_leases(&wanted, &id("s.t_01"), &[id("s")], &held).is_empty(),
+            "its own is no conflict"
+        );
     }
 
     #[test]
     fn a_workspace_inside_of_another_one_is_seen_as_that() {
         let held = [lease("x", places("/w", &["crates/**"]))];
         let meets = |workspace: &str, path: &str| {
-            !in_the_way(&places(workspace, &[path]), &id("y"), &[], &held).is_empty()
+            !conflicting_leases(&places(workspace, &[path]), &id("y"), &[], &held).is_empty()
         };
         assert!(meets("/w/crates/core", "src") && meets("/w/crates", ".") && meets("/", "w"));
         assert!(!meets("/w/docs", "**") && !meets("/w2", "crates/**"));

@@ -10,7 +10,7 @@ use crate::lease::OnConflict;
 use crate::limits::Limits;
 
 /// Stands in a prompt where the context of a task goes, when there is none.
-pub const NO_CONTEXT: &str = "No additional context provided";
+pub const CONTEXT_PLACEHOLDER: &str = "No additional context provided";
 
 /// Does any task; for those that name no agent.
 pub const GENERAL: &str = "general";
@@ -69,7 +69,7 @@ pub struct DoorBounds {
     /// Longest task text in tokens; `None`: as the session does.
     pub task_tokens_max: Option<u64>,
     /// Turns when its agent does not say; `None`: as the session does.
-    pub turns_usual: Option<u32>,
+    pub default_turns: Option<u32>,
 }
 
 /// Bounds of one task, within those of its agent.

@@ -6,7 +6,7 @@ use crate::read::DefinitionFile;
 
 /// Placeholder below `## Context from Parent Analysis` of the `investigator`; a delegation with a context
 /// replaces it.
-pub const NO_CONTEXT: &str = "No additional context provided";
+pub const CONTEXT_PLACEHOLDER: &str = "No additional context provided";
 
 const FILES: &[(&str, &str)] = &[
     ("code-reviewer.md", include_str!("../agents/code-reviewer.md")),
@@ -41,7 +41,7 @@ mod tests {
             "\nYou are a focused investigation subagent. Your job is to thoroughly investigate a specific question and \
              return actionable findings.\n",
             "\n## Your Task\n\n{{task}}\n",
-            &format!("\n## Context from Parent Analysis\n\n{NO_CONTEXT}\n"),
+            &format!("\n## Context from Parent Analysis\n\n{CONTEXT_PLACEHOLDER}\n"),
             "\n## Available Tools\n\n{{tools}}\n",
             "\n## Instructions\n",
             "1. **Parse the Task**",
@@ -66,6 +66,6 @@ mod tests {
             rest = &rest[at + part.len()..];
         }
         assert_eq!(text.matches("{{task}}").count(), 1);
-        assert_eq!(text.matches(NO_CONTEXT).count(), 1);
+        assert_eq!(text.matches(CONTEXT_PLACEHOLDER).count(), 1);
     }
 }

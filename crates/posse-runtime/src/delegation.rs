@@ -27,8 +27,8 @@ use crate::ports::{
 };
 use crate::session::Session;
 use crate::session::adopt::BegunTasks;
+use crate::session::children::ChildTasks;
 use crate::session::facades::delegate;
-use crate::session::family::ChildTasks;
 use crate::session::task::{LiveTask, TaskStage};
 
 pub use answer::{
@@ -37,7 +37,7 @@ pub use answer::{
 };
 pub(crate) use define::{define_again, recalled};
 pub use report::{PendingApproval, RunningTask, TaskPhase, TaskReport};
-pub(crate) use report::{announcement, failure, loose_end};
+pub(crate) use report::{announcement, failure, uncollected_warning};
 pub(crate) use request::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
 pub use request::{DefineRequest, DelegationRequest, PollRequest, ResultRequest, WaitMode, WaitRequest};
 pub use wire::{ReplyContent, ToolReply, tasks_json, wire_error, wire_status};
@@ -59,7 +59,7 @@ const EVENTS_MAX: usize = 200;
 #[derive(Clone)]
 pub struct Delegation {
     session: Arc<Session>,
-    family: Arc<ChildTasks>,
+    children: Arc<ChildTasks>,
 }
 
 /// The call that a request belongs to.
@@ -81,16 +81,16 @@ impl<'a> DelegationCall<'a> {
 }
 
 impl Delegation {
-    pub(crate) fn new(session: Arc<Session>, family: Arc<ChildTasks>) -> Self {
-        Self { session, family }
+    pub(crate) fn new(session: Arc<Session>, children: Arc<ChildTasks>) -> Self {
+        Self { session, children }
     }
 
     pub(crate) fn session(&self) -> &Arc<Session> {
         &self.session
     }
 
-    pub(crate) fn family(&self) -> &Arc<ChildTasks> {
-        &self.family
+    pub(crate) fn children_of(&self) -> &Arc<ChildTasks> {
+        &self.children
     }
 
     /// Performs a request of any action.
@@ -137,16 +137,16 @@ impl Delegation {
     /// Lists the agents that this parent may delegate to, with the rights they would get. All words of the query must
     /// be in an agent's name or description.
     pub fn list_agents(&self, query: Option<&str>) -> AgentListing {
-        define::listing(&self.session, &self.family.parent, query)
+        define::listing(&self.session, &self.children.parent, query)
     }
 
     /// Defines an agent for this session. A definition that a later process could not recall is undone.
     pub async fn define(&self, request: DefineRequest, key: &str) -> Result<DefineReceipt> {
         let name = request.agent_name()?;
-        let outside = self.family.parent.outside;
+        let outside = self.children.parent.outside;
         let arguments = outside.then(|| request.to_json().to_string());
         let before = self.session.defined().get(&name).cloned();
-        let receipt = define::define(&self.session, Some(&self.family.parent), request, key)?;
+        let receipt = define::define(&self.session, Some(&self.children.parent), request, key)?;
         if let Some(arguments) = arguments.filter(|_| !receipt.unchanged)
             && let Err(e) = self.session.keep(&name, &arguments).await
         {
@@ -162,16 +162,16 @@ impl Delegation {
 
     /// Starts a task, or queues it. The task is in the store when this returns.
     pub async fn spawn(&self, request: TaskRequest) -> Result<SpawnReceipt> {
-        let task = self.session.spawn(&self.family, request).await?;
+        let task = self.session.spawn(&self.children, request).await?;
         let progress = task.progress();
-        let uncollected = self.family.uncollected();
+        let uncollected = self.children.uncollected();
         Ok(SpawnReceipt {
             id: task.id.clone(),
             agent: task.agent.clone(),
             queued: progress.done.is_none() && progress.stage == TaskStage::Waiting,
             failure: progress.done.as_ref().and_then(failure),
             notes: task.start.notes.clone(),
-            uncollected: (uncollected >= UNCOLLECTED_NOTED && !self.family.parent.outside)
+            uncollected: (uncollected >= UNCOLLECTED_NOTED && !self.children.parent.outside)
                 .then_some(uncollected),
         })
     }
@@ -179,7 +179,7 @@ impl Delegation {
     /// Reports on a task that was not collected yet.
     pub async fn status(&self, request: &PollRequest, call: DelegationCall<'_>) -> Result<TaskReport> {
         self.catch_up(&request.task_id).await?;
-        let task = self.family.tracked(&request.task_id)?;
+        let task = self.children.tracked(&request.task_id)?;
         let (wait, warnings) = bounded("wait_ms", request.wait, call);
         let progress = task.wait_settled(wait, call.cancel).await;
         if progress.done.is_some() {
@@ -190,32 +190,32 @@ impl Delegation {
 
     /// Delivers a result to one call. A repeated call gets the same answer: the first one may have been lost.
     pub async fn collect(&self, request: &PollRequest, call: DelegationCall<'_>) -> Result<TaskReport> {
-        let (id, family) = (request.task_id.as_str(), &self.family);
+        let (id, children) = (request.task_id.as_str(), &self.children);
         let (wait, warnings) = bounded("wait_ms", request.wait, call);
         let report = |task: &LiveTask| TaskReport {
             warnings: warnings.clone(),
             ..TaskReport::from_task(task, task.progress())
         };
-        if let Some(task) = family.task(id).ok().filter(|task| task.is_collected_by(call.key)) {
+        if let Some(task) = children.task(id).ok().filter(|task| task.is_collected_by(call.key)) {
             return Ok(report(&task));
         }
         let by = ResultDelivery::Collected { by: call.key.to_owned() };
         if self.catch_up(id).await? == by {
-            return Ok(report(&*family.task(id)?));
+            return Ok(report(&*children.task(id)?));
         }
-        let task = family.tracked(id)?;
+        let task = children.tracked(id)?;
         let progress = task.wait_settled(wait, call.cancel).await;
-        if progress.done.is_some() && family.parent.outside {
-            let now = self.session.stores.store.deliver(&task.id, by.clone()).await?;
+        if progress.done.is_some() && children.parent.outside {
+            let now = self.session.sources.store.deliver(&task.id, by.clone()).await?;
             if now == by {
                 // Another call that lost its answer may have taken the task off the board already.
-                let _ = family.collect(id);
+                let _ = children.collect(id);
                 task.set_collected_by(call.key);
                 return Ok(report(&task));
             }
-            family.note_delivery(task.id.short(), &now);
+            children.note_delivery(task.id.short(), &now);
         }
-        let task = family.collect(id).map_err(|e| match (e.code(), progress.stage) {
+        let task = children.collect(id).map_err(|e| match (e.code(), progress.stage) {
             (ErrorCode::TaskNotReady, TaskStage::Running) => {
                 let (turns, seconds) = (progress.turns, task.elapsed().as_secs());
                 let text = localized!("task-running-since", id, turns, seconds);
@@ -234,9 +234,9 @@ impl Delegation {
                 for id in ids {
                     self.catch_up(id).await?;
                 }
-                ids.iter().map(|id| self.family.task(id)).collect::<Result<_>>()?
+                ids.iter().map(|id| self.children.task(id)).collect::<Result<_>>()?
             }
-            None => self.family.unreported(),
+            None => self.children.unreported(),
         };
         let (timeout, warnings) = bounded("timeout_ms", request.timeout.unwrap_or(WAIT_USUAL), call);
         let until = tokio::time::Instant::now() + timeout;
@@ -261,7 +261,7 @@ impl Delegation {
 
     /// Waits until a task has ended, however long that takes.
     pub async fn finished(&self, task_id: &str) -> Result<TaskReport> {
-        let task = self.family.task(task_id)?;
+        let task = self.children.task(task_id)?;
         let progress = task.done().await;
         self.mark_reported(&task).await?;
         Ok(TaskReport::from_task(&task, progress))
@@ -282,7 +282,7 @@ impl Delegation {
     pub async fn cancel(&self, task_id: &str) -> Result<CancelReport> {
         self.catch_up(task_id).await?;
         let why = "before it began".to_owned();
-        let (task, met) = self.session.cancel(&self.family, task_id, &why).await?;
+        let (task, met) = self.session.cancel(&self.children, task_id, &why).await?;
         if met == CancelOutcome::Running {
             // A task that does not end in time is still being stopped; its status says so.
             let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
@@ -296,11 +296,11 @@ impl Delegation {
 
     /// Sends a steering message, which the task reads before its next turn, whichever process drives it.
     pub async fn send(&self, task_id: &str, text: String, key: &str) -> Result<SendReceipt> {
-        let task = self.family.tracked(task_id)?;
+        let task = self.children.tracked(task_id)?;
         let (sent_ms, key) = (now_ms(), key.to_owned());
         let message =
             SteeringMessage { task: task.id.clone(), key: key.clone(), text: text.clone(), sent_ms };
-        let receipt = self.session.stores.store.send_message(message).await?;
+        let receipt = self.session.sources.store.send_message(message).await?;
         match receipt {
             MessageReceipt::Queued => task.inbox.push(InboxMessage { key, text }),
             MessageReceipt::Delivered { .. } | MessageReceipt::Missed => {}
@@ -317,9 +317,9 @@ impl Delegation {
 
     /// Answers the open question of a task, whichever process drives it.
     pub async fn answer(&self, task_id: &str, text: String, key: &str) -> Result<AnswerReceipt> {
-        let task = self.family.tracked(task_id)?;
+        let task = self.children.tracked(task_id)?;
         let answer = QuestionAnswer { task: task.id.clone(), key: key.to_owned(), text: text.clone() };
-        let answered = self.session.stores.store.answer_question(answer).await?;
+        let answered = self.session.sources.store.answer_question(answer).await?;
         if let Some(answered) = &answered {
             task.deliver_answer(answered.question.id, text);
         }
@@ -330,7 +330,7 @@ impl Delegation {
     pub async fn result(&self, request: &ResultRequest) -> Result<ResultPage> {
         let id = request.task_id.as_str();
         self.catch_up(id).await?;
-        let task = self.family.task(id)?;
+        let task = self.children.task(id)?;
         let report = task.report();
         let text = match &report.phase {
             TaskPhase::Running(_) => {
@@ -350,7 +350,7 @@ impl Delegation {
     }
 
     async fn stored_text(&self, id: &TaskId) -> Result<String> {
-        let records = self.session.stores.store.records(id).await?;
+        let records = self.session.sources.store.records(id).await?;
         let text = records.into_iter().rev().find_map(|record| match record {
             Record::Finished { outcome, .. } => Some(outcome.text.clone()),
             _ => None,
@@ -360,8 +360,8 @@ impl Delegation {
 
     /// Returns events of a task from journal position `since` on, whichever process drives it.
     pub async fn events(&self, task_id: &str, since: u64) -> Result<EventPage> {
-        let task = self.family.task(task_id)?;
-        let (events, next) = read_events(&*self.session.stores.store, &task.id, since, EVENTS_MAX).await?;
+        let task = self.children.task(task_id)?;
+        let (events, next) = read_events(&*self.session.sources.store, &task.id, since, EVENTS_MAX).await?;
         Ok(EventPage { task_id: task_id.to_owned(), events, next })
     }
 
@@ -371,44 +371,44 @@ impl Delegation {
             report: task.report(),
             collected: !tracked,
         };
-        self.family.tasks().into_iter().map(listed).collect()
+        self.children.tasks().into_iter().map(listed).collect()
     }
 
     /// Refreshes a host's task from the store, where other processes may have delegated, read or collected it. An
     /// orchestrator's tasks are known to it alone.
     async fn catch_up(&self, id: &str) -> Result<ResultDelivery> {
-        let (session, family) = (&self.session, &self.family);
-        let own = family.own_id(id);
+        let (session, children) = (&self.session, &self.children);
+        let own = children.own_id(id);
         let number = own.strip_prefix("t_").and_then(|number| number.parse().ok());
-        let Some(number) = number.filter(|_| family.parent.outside) else {
+        let Some(number) = number.filter(|_| children.parent.outside) else {
             return Ok(ResultDelivery::Unreported);
         };
-        let row = match session.stores.store.task(&TaskId::child(session.id(), number)).await {
+        let row = match session.sources.store.task(&TaskId::child(session.id(), number)).await {
             Err(e) if e.code() == ErrorCode::TaskNotFound => return Ok(ResultDelivery::Unreported),
             row => row?,
         };
         let delivery = row.delivery.clone();
-        if family.task(&own).is_ok() {
-            session.refresh(family, &row).await;
-        } else if !row.state.is_running() && row.parent.as_ref() == Some(&family.parent.id) {
-            session.restore_children(family, vec![row], |_| false, &BegunTasks::default(), false).await?;
+        if children.task(&own).is_ok() {
+            session.refresh(children, &row).await;
+        } else if !row.state.is_running() && row.parent.as_ref() == Some(&children.parent.id) {
+            session.restore_children(children, vec![row], |_| false, &BegunTasks::default(), false).await?;
         }
         Ok(delivery)
     }
 
     /// Records that the text of a task was read.
     async fn mark_read(&self, task: &LiveTask) -> Result<()> {
-        if self.family.is_unread(task) && self.family.parent.outside {
-            self.session.stores.store.deliver(&task.id, ResultDelivery::Read).await?;
+        if self.children.is_unread(task) && self.children.parent.outside {
+            self.session.sources.store.deliver(&task.id, ResultDelivery::Read).await?;
         }
-        self.family.note_delivery(task.id.short(), &ResultDelivery::Read);
+        self.children.note_delivery(task.id.short(), &ResultDelivery::Read);
         Ok(())
     }
 
     /// Records that a wait has reported the end of a task.
     async fn mark_reported(&self, task: &LiveTask) -> Result<()> {
-        if !task.set_reported() && self.family.parent.outside {
-            self.session.stores.store.deliver(&task.id, ResultDelivery::Reported).await?;
+        if !task.set_reported() && self.children.parent.outside {
+            self.session.sources.store.deliver(&task.id, ResultDelivery::Reported).await?;
         }
         Ok(())
     }

@@ -120,7 +120,7 @@ pub async fn start(
 ) -> Result<Arc<Outcome>> {
     let start = Arc::new(start);
     let mut beginning = PreparedRun::for_task(ports, &start);
-    let records = beginning.written(ports, &start);
+    let records = beginning.reserve_and_record(ports, &start);
     let (events, next) = (first_events(&id, &records), records.len() as u64);
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
     tell_created(ports, &id, &start, &events);
@@ -128,7 +128,7 @@ pub async fn start(
 }
 
 /// Returns the first records of a task that does not start at once.
-pub(crate) fn queued(start: &TaskStart) -> Vec<Record> {
+pub(crate) fn queued_records(start: &TaskStart) -> Vec<Record> {
     vec![Record::Started(Arc::new(TaskStart { queued: true, ..start.clone() }))]
 }
 
@@ -150,7 +150,7 @@ pub struct PreparedRun {
     /// Budget reserved for the first request, if that was announced with the task.
     held: Option<BudgetHold>,
     /// Observers were notified of `Event::Started`.
-    is_told: bool,
+    start_event_sent: bool,
 }
 
 impl PreparedRun {
@@ -160,13 +160,13 @@ impl PreparedRun {
         let (system, _) = start.opening();
         let fixed = fixed_tokens(&system, &offered);
         let run = Box::new(Run::new(start, ports.tools.effects(), fixed));
-        Self { system, offered, run, held: None, is_told: false }
+        Self { system, offered, run, held: None, start_event_sent: false }
     }
 
     /// Returns the records of a task that starts at once, and reserves the cost of its first request. The request is among
     /// the records (announced) only if the budget covers it.
-    pub fn written(&mut self, ports: &DriverPorts, start: &Arc<TaskStart>) -> Vec<Record> {
-        self.is_told = true;
+    pub fn reserve_and_record(&mut self, ports: &DriverPorts, start: &Arc<TaskStart>) -> Vec<Record> {
+        self.start_event_sent = true;
         let mut records = vec![Record::Started(start.clone())];
         records.extend(self.run.take_events().into_iter().map(|event| Record::Observed { event }));
         // A task with a write lease waits for it first, so its first request is not recorded yet.
@@ -193,8 +193,8 @@ pub async fn create(
 ) -> Result<()> {
     check_settings(&start.agent.settings)?;
     let agent = start.agent.name.to_string();
-    let lease = match leases::places_of(start)? {
-        Some(places) if !start.terms.lease => Some(holders.request(store, &id, places).await?),
+    let lease = match leases::write_paths_of(start)? {
+        Some(paths) if !start.terms.lease => Some(holders.request(store, &id, paths).await?),
         _ => None,
     };
     store.create(NewTask { id, parent, agent, owner, records, lease }).await
@@ -209,8 +209,8 @@ pub async fn run_created(
     next: u64,
 ) -> Result<Arc<Outcome>> {
     let journal = TaskJournal::new(ports.store.clone(), ports.observers.clone(), id.clone(), 1, next);
-    let PreparedRun { system, offered, run, held, is_told } = beginning;
-    if !is_told {
+    let PreparedRun { system, offered, run, held, start_event_sent } = beginning;
+    if !start_event_sent {
         ports.observers.payload(&id, ObservedPayload::Start(&start));
         journal.observe(Event::started(&start));
     }
@@ -239,8 +239,8 @@ pub use resume::{ResumeMode, end_cancelled, resume};
 /// The agent loop. The run is boxed: values held across an await are copied each time the future moves.
 async fn drive(ports: &DriverPorts, mut driver: RunDriver<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
     loop {
-        driver.emit(&mut run);
-        driver.listen(&mut run);
+        driver.journal_events(&mut run);
+        driver.drain_inbox(&mut run);
         if ports.stop.is_requested() {
             driver.cancel(&mut run);
         }
@@ -279,7 +279,7 @@ struct DriverContext<'a> {
     /// Time used before this process took over.
     elapsed_before_ms: u64,
     /// Time that model calls waited for the rate limit. Not counted against the time limit.
-    queued: Duration,
+    rate_limit_wait: Duration,
     images: Arc<ImageLedger>,
     /// `bash` was withdrawn from the task, so its verification commands are not run either.
     commands_withdrawn: bool,
@@ -307,7 +307,7 @@ impl<'a> RunDriver<'a> {
             run,
             began: Instant::now(),
             elapsed_before_ms,
-            queued: Duration::ZERO,
+            rate_limit_wait: Duration::ZERO,
             images: Arc::default(),
             commands_withdrawn: false,
         };
@@ -343,7 +343,7 @@ impl<'a> RunDriver<'a> {
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
         self.context.journal.tell(announced);
         let answer = self.call_model(run, &ask, &payment).await;
-        self.context.queued += payment.queued();
+        self.context.rate_limit_wait += payment.queued();
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(mut reply) => {
@@ -426,7 +426,7 @@ impl<'a> RunDriver<'a> {
     }
 
     /// Moves steering messages into the next request.
-    fn listen(&mut self, run: &mut Run) {
+    fn drain_inbox(&mut self, run: &mut Run) {
         if run.turn_to_ask().is_none() {
             return;
         }
@@ -449,21 +449,21 @@ impl<'a> RunDriver<'a> {
     /// Ends the run. The outcome is durable before observers are notified.
     async fn finish(self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
         self.context.keep_changes(&mut outcome).await;
-        let loose_ends = self.context.ports.inbox.loose_ends();
-        if !loose_ends.is_empty() {
-            Arc::make_mut(&mut outcome).warnings.extend(loose_ends);
+        let unfinished_children_warnings = self.context.ports.inbox.unfinished_children_warnings();
+        if !unfinished_children_warnings.is_empty() {
+            Arc::make_mut(&mut outcome).warnings.extend(unfinished_children_warnings);
         }
         run.on_finished(&outcome);
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() };
         let finished = self.context.journal.hold(finished);
         self.context.journal.commit().await?;
-        self.context.leave_place(&outcome).await;
+        self.context.discard_unchanged_worktree(&outcome).await;
         self.context.journal.tell(finished);
         Ok(outcome)
     }
 
     /// Journals the run's events and notifies observers.
-    fn emit(&self, run: &mut Run) {
+    fn journal_events(&self, run: &mut Run) {
         for event in run.take_events() {
             self.context.journal.observe(event);
         }
@@ -492,7 +492,7 @@ impl DriverContext<'_> {
     }
 
     /// Removes a worktree without changes.
-    async fn leave_place(&self, outcome: &Outcome) {
+    async fn discard_unchanged_worktree(&self, outcome: &Outcome) {
         let Some(worktrees) = self.ports.worktrees.as_ref().filter(|_| self.start.apart_from.is_some())
         else {
             return;
@@ -504,7 +504,7 @@ impl DriverContext<'_> {
     }
 
     fn elapsed_ms(&self) -> u64 {
-        let here = self.began.elapsed().saturating_sub(self.queued);
+        let here = self.began.elapsed().saturating_sub(self.rate_limit_wait);
         let here = u64::try_from(here.as_millis()).unwrap_or(u64::MAX);
         self.elapsed_before_ms.saturating_add(here)
     }

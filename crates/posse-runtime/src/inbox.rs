@@ -22,7 +22,7 @@ pub(crate) trait ChildNews: Send + Sync {
     fn take_ends(&self) -> Vec<InboxMessage>;
 
     /// Returns warnings about children that run, or whose result was not collected, when the run itself ends.
-    fn loose_ends(&self) -> Vec<String>;
+    fn unfinished_children_warnings(&self) -> Vec<String>;
 }
 
 /// A message that a run reads before its next turn.
@@ -52,8 +52,8 @@ impl TaskInbox {
     }
 
     /// Returns warnings about delegated tasks for the outcome of the run that ends.
-    pub(crate) fn loose_ends(&self) -> Vec<String> {
-        self.children().map(|children| children.loose_ends()).unwrap_or_default()
+    pub(crate) fn unfinished_children_warnings(&self) -> Vec<String> {
+        self.children().map(|children| children.unfinished_children_warnings()).unwrap_or_default()
     }
 
     /// Takes the messages to deliver before the next turn.

@@ -9,7 +9,7 @@ use posse_core::grant::{Grant, Rights};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::lease::{
-    self, SILENCE_MS_MAX, WritePaths, WritingCommand, are_within, conflict, in_the_way, still_writing,
+    self, SILENCE_MS_MAX, WritePaths, WritingCommand, are_within, conflict, conflicting_leases, still_writing,
 };
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
@@ -51,7 +51,7 @@ impl HolderLiveness {
     ) -> Result<LeaseRequest> {
         let held = store.leases().await?;
         let mut dead = Vec::new();
-        for lease in in_the_way(&places, task, &[], &held) {
+        for lease in conflicting_leases(&places, task, &[], &held) {
             let row = store.task(&lease.task).await?;
             if !(self.lives)(&row) {
                 dead.push(lease.token);
@@ -82,7 +82,7 @@ impl HolderLiveness {
 
 /// Returns the write paths that a task leases: the requested ones, or its agent's. They are within the paths of every
 /// ancestor; a task without paths of its own writes where its ancestors may, and leases nothing.
-pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) -> Result<Vec<String>> {
+pub fn own_write_paths(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) -> Result<Vec<String>> {
     let (of_agent, asked) = (agent.write_paths.as_deref(), asked.write_paths.as_deref());
     let Some(own) = asked.or(of_agent).filter(|own| !own.is_empty() && grant.can_write()) else {
         return Ok(Vec::new());
@@ -105,13 +105,13 @@ pub async fn refuse_leased(store: &dyn Store, task: &TaskId, wanted: WritePaths)
             living.push(lease);
         }
     }
-    match in_the_way(&wanted, task, &[], &living) {
+    match conflicting_leases(&wanted, task, &[], &living) {
         none if none.is_empty() => Ok(()),
         some => Err(conflict(&wanted, &some)),
     }
 }
 
-pub(crate) fn places_of(start: &TaskStart) -> Result<Option<WritePaths>> {
+pub(crate) fn write_paths_of(start: &TaskStart) -> Result<Option<WritePaths>> {
     match start.write_lease.is_empty() {
         true => Ok(None),
         false => WritePaths::parse(&start.workspace, &start.write_lease).map(Some),
@@ -125,7 +125,7 @@ pub(crate) async fn wait(
     journal: &TaskJournal,
     start: &TaskStart,
 ) -> Result<Option<u64>> {
-    let Some(places) = places_of(start)? else { return Ok(None) };
+    let Some(places) = write_paths_of(start)? else { return Ok(None) };
     let mut told = false;
     let mut tell = |note: String| {
         if !std::mem::replace(&mut told, true) {
@@ -260,7 +260,7 @@ impl LeaseGuard {
         images: &Arc<ImageLedger>,
     ) -> Result<Result<LeaseGuard, String>> {
         let epoch = journal.epoch();
-        let token = match places_of(start)? {
+        let token = match write_paths_of(start)? {
             None => None,
             // Boxed: most tasks have no lease, and every call with an effect passes here.
             Some(places) => match Box::pin(token(ports, task, epoch, places)).await? {

@@ -21,7 +21,7 @@ use crate::ports::{
 use posse_core::approval::ParkedCall;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
+use posse_core::lease::{self, Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended};
 use posse_core::state::TaskState;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result, text};
@@ -306,9 +306,9 @@ impl MemoryState {
         if let Some(own) = held.iter().find(|lease| lease.task == *task && lease.places == request.places) {
             return Ok(own.token);
         }
-        let in_the_way = in_the_way(&request.places, task, &self.ancestors(task), &held);
+        let conflicting = lease::conflicting_leases(&request.places, task, &self.ancestors(task), &held);
         let (ended, kept): (Vec<&Lease>, Vec<&Lease>) =
-            in_the_way.into_iter().partition(|lease| request.ends(lease));
+            conflicting.into_iter().partition(|lease| request.ends(lease));
         if !kept.is_empty() {
             return Err(conflict(&request.places, &kept));
         }

@@ -15,7 +15,6 @@ use crate::ports::{DelegationFact, Delta, DeltaSink, ObservedPayload, Observer};
 pub struct Observers(Vec<Arc<dyn Observer>>);
 
 impl Observers {
-    /// Creates a list of observers.
     pub fn new(observers: Vec<Arc<dyn Observer>>) -> Self {
         Self(observers)
     }
@@ -27,7 +26,6 @@ impl Observers {
         Self(observers)
     }
 
-    /// Tells whether there is no observer.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

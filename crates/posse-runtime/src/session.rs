@@ -5,8 +5,8 @@ pub(crate) mod adopt;
 pub(crate) mod agents;
 mod attend;
 mod builder;
+pub(crate) mod children;
 pub mod facades;
-pub(crate) mod family;
 mod host;
 mod numbers;
 mod questions;
@@ -24,7 +24,7 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, BoardLimits, BoardMove, CancelOutcome, OnLimit};
 use posse_core::budget::{Amount, BudgetCaps};
-use posse_core::definition::{Definition, Format, Isolation, TOOLS, list_tools};
+use posse_core::definition::{Definition, Format, Isolation, TOOLS, insert_tool_list};
 use posse_core::event::Event;
 use posse_core::grant::{Autonomy, Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -33,7 +33,7 @@ use posse_core::lease::OnConflict;
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::provenance::{RULE, is_foreign};
-use posse_core::task::{NO_CONTEXT, TaskRequest};
+use posse_core::task::{CONTEXT_PLACEHOLDER, TaskRequest};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, ToolEffect};
 use posse_core::verify::permit;
@@ -46,15 +46,15 @@ use crate::delegation::Delegation;
 use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
-use crate::leases::{HolderLiveness, LEASE_POLL, own_places, places_of};
+use crate::leases::{HolderLiveness, LEASE_POLL, own_write_paths, write_paths_of};
 use crate::panics::PanicGuard;
 use crate::ports::{AgentEquipment, Approver, TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::DefinedAgent;
-pub use builder::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+pub use builder::{SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers};
+use children::{ChildTasks, ParentTask};
 use facades::{Facade, InvestigationCounter, guidance};
-use family::{ChildTasks, ParentTask};
 pub use host::{HostSession, PrintedReply};
 use numbers::TaskNumbers;
 use task::{LiveTask, StartMode, TaskStage, outcome_of};
@@ -66,7 +66,8 @@ const SESSION_CLOSED: &str = "the session is closed";
 pub const TASK_TOKENS_MAX: u64 = 1_000;
 
 /// Default limits of each parent: five running tasks (requirement R117) and 200 open ones, which only a spawn loop reaches.
-pub const RULES: BoardLimits = BoardLimits { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
+pub const DEFAULT_LIMITS: BoardLimits =
+    BoardLimits { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
 
 /// Maximum running tasks of a whole session, so that nested delegation cannot multiply the per-parent limit.
 const TREE_RUNNING_MAX: usize = 64;
@@ -75,7 +76,7 @@ const TREE_RUNNING_MAX: usize = 64;
 const CHILD_GRACE: Duration = Duration::from_secs(3);
 
 /// Maximum turns of a delegated task whose definition sets none.
-pub(crate) const TURNS_USUAL: u32 = 25;
+pub(crate) const DEFAULT_TURNS: u32 = 25;
 
 /// Prompt suffix of every subagent that has shared context (requirement R166).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
@@ -86,7 +87,7 @@ const SUBAGENT_SUFFIX_ALONE: &str = include_str!("../prompts/subagent_suffix_alo
 pub struct Session {
     this: Weak<Session>,
     id: String,
-    pub(crate) stores: SessionStores,
+    pub(crate) sources: SessionSources,
     pub(crate) policy: SessionPolicy,
     /// `place.tools` are the tools of the session's own task; `children_tools` adds questions to the parent.
     place: SessionPlace,
@@ -100,13 +101,13 @@ pub struct Session {
     numbers: TaskNumbers,
     /// The session is shutting down: it has released its tasks and adopts none.
     leaving: AtomicBool,
-    families: Mutex<HashMap<TaskId, Arc<ChildTasks>>>,
+    parents: Mutex<HashMap<TaskId, Arc<ChildTasks>>>,
 }
 
 impl Session {
     /// Returns the sources that the session was built from.
-    pub fn stores(&self) -> &SessionStores {
-        &self.stores
+    pub fn sources(&self) -> &SessionSources {
+        &self.sources
     }
 
     /// Returns the tokens that stop the session.
@@ -128,11 +129,11 @@ impl Session {
         verify: Vec<String>,
         notes: Vec<String>,
     ) -> Result<Arc<Outcome>> {
-        self.run_to_deliver(agent, task, verify, notes, None).await
+        self.run_with_delivery(agent, task, verify, notes, None).await
     }
 
     /// Like `run`; `delivery` is stored so that a resuming process presents the outcome the same way.
-    pub async fn run_to_deliver(
+    pub async fn run_with_delivery(
         &self,
         agent: Agent,
         task: String,
@@ -144,10 +145,10 @@ impl Session {
         let start = TaskStart { delivery: delivery.map(Box::new), ..start };
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
-        let family = self.register_parent(&id, &start, &ports);
-        let driven = driver::start(&ports, id, None, self.stores.owner.clone(), start);
+        let children = self.register_parent(&id, &start, &ports);
+        let driven = driver::start(&ports, id, None, self.sources.owner.clone(), start);
         let outcome = self.with_heartbeat(driven).await;
-        self.end_children_after(&outcome, &family).await;
+        self.end_children_after(&outcome, &children).await;
         outcome
     }
 
@@ -163,8 +164,9 @@ impl Session {
         // A model that cannot be opened fails the request, not an unattended worker.
         self.root_ports(&start)?;
         let (id, nobody) = (TaskId::root(&self.id), String::new());
-        let records = driver::queued(&start);
-        driver::create(&*self.stores.store, &self.holders, id.clone(), None, nobody, &start, records).await?;
+        let records = driver::queued_records(&start);
+        driver::create(&*self.sources.store, &self.holders, id.clone(), None, nobody, &start, records)
+            .await?;
         Ok(id)
     }
 
@@ -179,11 +181,11 @@ impl Session {
         permit(&verify, &self.policy.grant)?;
         let grant = self.policy.grant.keep(&agent.rights);
         notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.place.tools, None));
-        agent.system_prompt = list_tools(&agent.system_prompt, &self.place.tools.offered(&grant));
+        agent.system_prompt = insert_tool_list(&agent.system_prompt, &self.place.tools.offered(&grant));
         self.add_guidance(&mut agent, &grant);
         let workspace = self.place.workspace.clone();
         let caps = self.policy.caps;
-        let write_lease = own_places(&self.policy.grant, &agent.rights, &Rights::default(), &grant)?;
+        let write_lease = own_write_paths(&self.policy.grant, &agent.rights, &Rights::default(), &grant)?;
         Ok(TaskStart {
             caps,
             workspace,
@@ -201,7 +203,7 @@ impl Session {
         if grant.depth() > 0 && grant.offers(DELEGATION, ToolEffect::Idempotent) {
             let effects = self.place.tools.effects();
             let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
-            let guidance = guidance(&self.policy.facades, &self.stores.agents.list(), &has);
+            let guidance = guidance(&self.policy.facades, &self.sources.agents.list(), &has);
             if !guidance.is_empty() {
                 append_paragraph(&mut agent.system_prompt, &guidance);
             }
@@ -220,28 +222,28 @@ impl Session {
     /// Resumes a stored task and its children. Its grant is intersected with the session's. The caller ensures that no
     /// other process drives it.
     pub async fn resume(&self, id: TaskId, onward: ResumeMode) -> Result<Arc<Outcome>> {
-        let records = self.stores.store.records(&id).await?;
+        let records = self.sources.store.records(&id).await?;
         let mut start = start_of(&records)?;
         start.grant = start.grant.meet(&self.policy.grant);
-        if let Some(parent) = self.stores.store.task(&id).await?.parent {
+        if let Some(parent) = self.sources.store.task(&id).await?.parent {
             return self.resume_alone(parent, id, start, &records, onward).await;
         }
         let ports = self.root_ports(&start)?;
-        let family = self.register_parent(&id, &start, &ports);
-        self.adopt(&family, &records, &onward).await?;
+        let children = self.register_parent(&id, &start, &ports);
+        self.adopt(&children, &records, &onward).await?;
         if matches!(onward, ResumeMode::Message(_)) {
             self.investigations.reset();
         }
         self.apply_cancel_requests().await;
-        let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
+        let driven = driver::resume(&ports, id, &self.sources.owner, onward, &self.policy.grant);
         let outcome = self.with_heartbeat(driven).await;
-        self.end_children_after(&outcome, &family).await;
+        self.end_children_after(&outcome, &children).await;
         outcome
     }
 
     /// Checks that this process can reach the model of an agent. A worker does so before it claims a task.
     pub fn check_model(&self, agent: &Agent) -> Result<()> {
-        self.stores.models.open(agent).map(drop)
+        self.sources.models.open(agent).map(drop)
     }
 
     /// Detached tasks that have not ended yet. They stay in the store and can be resumed.
@@ -263,20 +265,20 @@ impl Session {
     }
 
     fn detached(&self) -> Vec<Arc<LiveTask>> {
-        self.running().into_iter().filter(|task| task.start.link.detached).collect()
+        self.unfinished().into_iter().filter(|task| task.start.link.detached).collect()
     }
 
     /// Releases ownership of `top` and its descendants so that another process can claim them. Later writes from here
     /// fail. Returns the released tasks.
-    pub async fn let_go(&self, top: &TaskId) -> Result<Vec<TaskId>> {
+    pub async fn release_tasks(&self, top: &TaskId) -> Result<Vec<TaskId>> {
         self.leaving.store(true, Ordering::Relaxed);
         let running = TaskQuery::running(TaskFilter::Session(self.id.clone()));
         let mut left = Vec::new();
-        for row in self.stores.store.find_tasks(running).await? {
-            if row.owner != self.stores.owner || !self.stores.store.is_within(&row, top).await? {
+        for row in self.sources.store.find_tasks(running).await? {
+            if row.owner != self.sources.owner || !self.sources.store.is_within(&row, top).await? {
                 continue;
             }
-            match self.stores.store.claim_from(&row.id, row.epoch, "").await {
+            match self.sources.store.claim_from(&row.id, row.epoch, "").await {
                 Ok(_) => left.push(row.id),
                 // It ended or was claimed meanwhile.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
@@ -287,8 +289,8 @@ impl Session {
     }
 
     /// Returns the tasks of every parent that have not ended.
-    fn running(&self) -> Vec<Arc<LiveTask>> {
-        self.families().values().flat_map(|family| family.running()).collect()
+    fn unfinished(&self) -> Vec<Arc<LiveTask>> {
+        self.parents().values().flat_map(|children| children.unfinished()).collect()
     }
 
     /// Returns the spending of the whole session, children included.
@@ -298,7 +300,7 @@ impl Session {
 
     /// Returns the keys of the session's shared context, each with its last writer.
     pub async fn context_keys(&self) -> Result<Vec<posse_core::context::ValueHead>> {
-        self.stores.store.context_keys(&self.id, now_ms()).await
+        self.sources.store.context_keys(&self.id, now_ms()).await
     }
 
     /// Iterates over the names of all tools.
@@ -308,14 +310,14 @@ impl Session {
 
     /// Opens delegation for a parent: the session's own task, or a child that may delegate.
     pub fn delegation(self: &Arc<Self>, parent: &TaskId) -> Result<Delegation> {
-        Ok(Delegation::new(self.clone(), self.family(parent)?))
+        Ok(Delegation::new(self.clone(), self.children_of(parent)?))
     }
 
     /// Delegates a task of `parent` and waits for its end. A caller that stops waiting leaves the task running.
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Outcome>> {
-        let family = self.family(parent)?;
+        let children = self.children_of(parent)?;
         // Boxed: the state of starting it is not needed while waiting for its end.
-        let task = Box::pin(self.spawn(&family, request)).await?;
+        let task = Box::pin(self.spawn(&children, request)).await?;
         let done = task.done().await.done.unwrap_or_else(|| Err("it has no outcome".to_owned()));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
@@ -323,30 +325,30 @@ impl Session {
     /// Starts a task, or queues it. It is in the store when this returns, and runs in the background.
     pub(crate) async fn spawn(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         mut request: TaskRequest,
     ) -> Result<Arc<LiveTask>> {
-        if let Some(task) = request.key.as_deref().and_then(|key| family.with_key(key)) {
+        if let Some(task) = request.key.as_deref().and_then(|key| children.with_key(key)) {
             return Ok(task);
         }
         for other in &mut request.terms.depends_on {
-            *other = family.own_id(other);
+            *other = children.own_id(other);
         }
-        let mut start = self.prepare(&family.parent, request)?;
+        let mut start = self.prepare(&children.parent, request)?;
         // An MCP host may disconnect before the answer is there.
-        start.link.detached |= family.parent.outside;
-        let (task, EnteredTask { ports, admission, beginning }) =
-            self.register(family, Arc::new(start)).await?;
-        family.note_stored(&task);
+        start.link.detached |= children.parent.outside;
+        let (task, StoredTask { ports, admission, beginning }) =
+            self.register(children, Arc::new(start)).await?;
+        children.note_stored(&task);
         let mode = DriveMode::Created(beginning.map(Box::new));
-        self.follow_admission(family, &task, admission, ports, mode).await;
+        self.follow_admission(children, &task, admission, ports, mode).await;
         Ok(task)
     }
 
     /// Performs the board's decision on a stored task.
     async fn follow_admission(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         task: &Arc<LiveTask>,
         admission: Admission,
         ports: DriverPorts,
@@ -354,13 +356,13 @@ impl Session {
     ) {
         let dependency = match &mode {
             DriveMode::Created(_) => "a dependency",
-            DriveMode::Again => "a task it depends on",
+            DriveMode::Resumed => "a task it depends on",
         };
         match admission {
-            Admission::Start => self.launch(family, task, ports, mode),
+            Admission::Start => self.launch(children, task, ports, mode),
             Admission::Queued | Admission::Waiting => {}
-            Admission::Leasing => self.lease_later(family, task),
-            Admission::Dependency => self.fail_dependant(family, task, dependency).await,
+            Admission::Leasing => self.lease_later(children, task),
+            Admission::Dependency => self.fail_dependant(children, task, dependency).await,
         }
     }
 
@@ -368,20 +370,20 @@ impl Session {
     /// reused.
     async fn register(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         start: Arc<TaskStart>,
-    ) -> Result<(Arc<LiveTask>, EnteredTask)> {
+    ) -> Result<(Arc<LiveTask>, StoredTask)> {
         loop {
             let number = self.numbers.allocate();
             let id = TaskId::child(&self.id, number);
-            let e = match self.register_as(family, start.clone(), id.clone()).await {
+            let e = match self.register_as(children, start.clone(), id.clone()).await {
                 Ok(entered) => return Ok(entered),
                 Err(e) => e,
             };
-            match self.stores.store.task(&id).await {
+            match self.sources.store.task(&id).await {
                 // Another process of this session took the number. Each retry means that another process created a task,
                 // so the loop terminates.
-                Ok(row) if row.owner != self.stores.owner => self.reserve_numbers([&row].into_iter()),
+                Ok(row) if row.owner != self.sources.owner => self.reserve_numbers([&row].into_iter()),
                 Ok(_) => return Err(e),
                 Err(_) => {
                     self.numbers.release(number);
@@ -393,21 +395,21 @@ impl Session {
 
     async fn register_as(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         mut start: Arc<TaskStart>,
         id: TaskId,
-    ) -> Result<(Arc<LiveTask>, EnteredTask)> {
-        let place = self.place_of(&id, &start).await?;
-        if let Some(place) = &place {
-            Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
+    ) -> Result<(Arc<LiveTask>, StoredTask)> {
+        let worktree = self.open_worktree(&id, &start).await?;
+        if let Some(worktree) = &worktree {
+            Arc::make_mut(&mut start).workspace.clone_from(&worktree.workspace);
         }
-        let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(LiveTask::new(id, start, stop, StartMode::Afresh));
-        task.set_worktree(place);
-        match self.admit_and_store(family, &task).await {
+        let above = if start.link.detached { &self.watchers.stop } else { &children.parent.stop };
+        let task = Arc::new(LiveTask::new(id, start, above.child(), StartMode::Afresh));
+        task.set_worktree(worktree);
+        match self.admit_and_store(children, &task).await {
             Ok(entered) => Ok((task, entered)),
             Err(e) => {
-                if let (Some(_), Some(worktrees)) = (task.place.get(), &self.place.worktrees) {
+                if let (Some(_), Some(worktrees)) = (task.worktree.get(), &self.place.worktrees) {
                     let _ = worktrees.discard(&task.id).await;
                 }
                 Err(e)
@@ -423,9 +425,9 @@ impl Session {
 
     /// Refuses a task if the whole tree runs `TREE_RUNNING_MAX` tasks. It is not queued, because a waiting parent occupies
     /// a slot, so queuing could deadlock.
-    fn check_tree(&self, family: &ChildTasks) -> Result<()> {
-        let taken: usize = self.families().values().map(|family| family.places_taken()).sum();
-        if taken <= TREE_RUNNING_MAX || family.parent.grant.depth_max() <= 1 {
+    fn check_tree(&self, children: &ChildTasks) -> Result<()> {
+        let taken: usize = self.parents().values().map(|children| children.slots_taken()).sum();
+        if taken <= TREE_RUNNING_MAX || children.parent.grant.depth_max() <= 1 {
             return Ok(());
         }
         let text = format!("{TREE_RUNNING_MAX} tasks are running in this session, which is the most");
@@ -434,41 +436,41 @@ impl Session {
     }
 
     /// Admits a task to the board and stores it, or neither.
-    async fn admit_and_store(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<EnteredTask> {
-        let ports = self.child_ports(&family.parent, task)?;
-        let admission = family.admit(task, now_ms())?;
-        if let Err(e) = self.check_tree(family) {
-            let moves = family.forget(task, now_ms());
-            self.perform(family, moves).await;
+    async fn admit_and_store(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>) -> Result<StoredTask> {
+        let ports = self.child_ports(&children.parent, task)?;
+        let admission = children.admit(task, now_ms())?;
+        if let Err(e) = self.check_tree(children) {
+            let moves = children.forget(task, now_ms());
+            self.perform(children, moves).await;
             return Err(e);
         }
-        let (parent, owner) = (Some(family.parent.id.clone()), self.stores.owner.clone());
+        let (parent, owner) = (Some(children.parent.id.clone()), self.sources.owner.clone());
         let id = task.id.clone();
         let mut beginning =
             (admission == Admission::Start).then(|| PreparedRun::for_task(&ports, &task.start));
         let records = match &mut beginning {
-            Some(beginning) => beginning.written(&ports, &task.start),
-            None => driver::queued(&task.start),
+            Some(beginning) => beginning.reserve_and_record(&ports, &task.start),
+            None => driver::queued_records(&task.start),
         };
         task.stored.set_records(records.len());
         let events = first_events(&id, &records);
-        match driver::create(&*self.stores.store, &self.holders, id, parent, owner, &task.start, records)
+        match driver::create(&*self.sources.store, &self.holders, id, parent, owner, &task.start, records)
             .await
         {
             Ok(()) => {
                 driver::tell_created(&ports, &task.id, &task.start, &events);
-                Ok(EnteredTask { ports, admission, beginning })
+                Ok(StoredTask { ports, admission, beginning })
             }
             Err(e) => {
-                let moves = family.forget(task, now_ms());
-                self.perform(family, moves).await;
+                let moves = children.forget(task, now_ms());
+                self.perform(children, moves).await;
                 Err(e)
             }
         }
     }
 
     /// Opens the worktree of an isolated task, and creates it if there is none.
-    async fn place_of(&self, id: &TaskId, start: &TaskStart) -> Result<Option<TaskWorktree>> {
+    async fn open_worktree(&self, id: &TaskId, start: &TaskStart) -> Result<Option<TaskWorktree>> {
         let Some(origin) = &start.apart_from else { return Ok(None) };
         match &self.place.worktrees {
             Some(worktrees) => worktrees.open(id, origin).await.map(Some),
@@ -486,9 +488,10 @@ impl Session {
         }
         check_size(&request.task, request.door.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
         check_depth(&parent.grant)?;
-        let turns_usual = request.door.turns_usual.unwrap_or(TURNS_USUAL);
-        let FittedAgent { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
-        let is_own = self.stores.agents.equipment(&agent.name).is_some();
+        let default_turns = request.door.default_turns.unwrap_or(DEFAULT_TURNS);
+        let FittedAgent { mut agent, grant, mut notes } =
+            self.resolve_for_parent(parent, &definition, default_turns)?;
+        let is_program_agent = self.sources.agents.equipment(&agent.name).is_some();
         if let Some(system) = request.system {
             agent.system_prompt = system;
         }
@@ -497,9 +500,10 @@ impl Session {
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
         if agent.system_prompt.contains(TOOLS) {
-            agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
+            agent.system_prompt =
+                insert_tool_list(&agent.system_prompt, &self.children_tools.offered(&grant));
         }
-        let write_lease = own_places(&parent.grant, &agent.rights, &request.rights, &grant)?;
+        let write_lease = own_write_paths(&parent.grant, &agent.rights, &request.rights, &grant)?;
         let apart = [definition.mode.isolation, request.isolation].contains(&Isolation::Worktree);
         let mut terms = request.terms;
         // A dependent task acquires its lease only after its dependencies end, since they may hold the same paths.
@@ -513,7 +517,7 @@ impl Session {
             agent.settings.output_schema = Some(schema.to_string());
         }
         let task = with_context(&mut agent, request.task, request.context);
-        if !is_own {
+        if !is_program_agent {
             self.complete_prompt(&mut agent, &grant);
         }
         Ok(TaskStart {
@@ -540,24 +544,24 @@ impl Session {
     }
 
     /// Resolves a definition into the agent and the grant that this parent would get.
-    pub(crate) fn fit(
+    pub(crate) fn resolve_for_parent(
         &self,
         parent: &ParentTask,
         definition: &Definition,
-        turns_usual: u32,
+        default_turns: u32,
     ) -> Result<FittedAgent> {
         let tools: Vec<&str> = self.children_tools.names().collect();
         // Defaults of a definition. Other fields of the parent's agent are not inherited.
         let Agent { name, model, fallback_models, default_model, settings, limits, .. } = &parent.agent;
         let base = Agent {
-            limits: at_most(limits, turns_usual),
+            limits: at_most(limits, default_turns),
             settings: settings.clone(),
             fallback_models: fallback_models.clone(),
             default_model: default_model.clone(),
             ..Agent::new(name.clone(), model.as_str(), "")
         };
-        let (mut agent, mut notes) = resolve(definition, &base, &*self.stores.models, &tools)?;
-        let equipment = self.stores.agents.equipment(&agent.name);
+        let (mut agent, mut notes) = resolve(definition, &base, &*self.sources.models, &tools)?;
+        let equipment = self.sources.agents.equipment(&agent.name);
         if let Some(equipment) = &equipment {
             equip(&mut agent, equipment);
         }
@@ -573,23 +577,23 @@ impl Session {
     }
 
     /// Drives a task that has a slot in the background, then ends its children and performs the moves of its board.
-    fn launch(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, ports: DriverPorts, course: DriveMode) {
+    fn launch(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>, ports: DriverPorts, mode: DriveMode) {
         let Some(session) = self.this.upgrade() else { return };
-        let (family, task) = (family.clone(), task.clone());
+        let (children, task) = (children.clone(), task.clone());
         task.set_running();
         // Boxed: a spawned future is moved several times, and this one is large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
-            let (epoch, above) = (task.stored.epoch(), family.clone());
+            let (epoch, above) = (task.stored.epoch(), children.clone());
             let next = task.stored.records();
             let ended = PanicGuard(Box::pin(async move {
-                match course {
+                match mode {
                     DriveMode::Created(beginning) => {
                         let beginning = beginning
                             .map_or_else(|| PreparedRun::for_task(&ports, &start), |beginning| *beginning);
                         driver::run_created(&ports, id, start, beginning, next).await
                     }
-                    DriveMode::Again => {
+                    DriveMode::Resumed => {
                         let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
                         let allowed = &above.parent.grant;
                         Box::pin(driver::resume_claimed(&ports, id, epoch, onward, allowed)).await
@@ -599,50 +603,50 @@ impl Session {
             .await;
             if matches!(&ended, Ok(Err(e)) if e.code() == ErrorCode::OwnerLost) {
                 // Another process drives it now: follow it through the store.
-                return session.follow(&family, &task);
+                return session.follow(&children, &task);
             }
             let done = outcome_of(ended);
-            if let Some(own) = session.known_family(&task.id) {
+            if let Some(own) = session.known_children(&task.id) {
                 Box::pin(session.end_children(&own)).await;
                 // Its detached tasks may still be running.
-                if own.running().is_empty() {
-                    session.families().remove(&task.id);
+                if own.unfinished().is_empty() {
+                    session.parents().remove(&task.id);
                 }
             }
             let turns = done.as_ref().map_or(0, |outcome| outcome.turns);
-            let moves = family.ended(&task, done, turns, now_ms());
+            let moves = children.ended(&task, done, turns, now_ms());
             if !moves.is_empty() {
-                Box::pin(session.perform(&family, moves)).await;
+                Box::pin(session.perform(&children, moves)).await;
             }
         }));
     }
 
     /// Performs the board's decisions.
-    async fn perform(&self, family: &Arc<ChildTasks>, moves: Vec<BoardMove>) {
+    async fn perform(&self, children: &Arc<ChildTasks>, moves: Vec<BoardMove>) {
         for step in moves {
             match step {
                 BoardMove::Start(id) => {
-                    let Ok(task) = family.task(&id) else { continue };
+                    let Ok(task) = children.task(&id) else { continue };
                     // Adopted while already running, so it needs no slot.
                     if task.progress().stage == TaskStage::Running {
                         continue;
                     }
-                    match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => self.launch(family, &task, ports, task.stored.mode.into()),
+                    match self.child_ports(&children.parent, &task) {
+                        Ok(ports) => self.launch(children, &task, ports, task.stored.mode.into()),
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.english());
-                            Box::pin(self.end_unstarted(family, &task, outcome)).await;
+                            Box::pin(self.end_unstarted(children, &task, outcome)).await;
                         }
                     }
                 }
                 BoardMove::Lease(id) => {
-                    if let Ok(task) = family.task(&id) {
-                        self.lease_later(family, &task);
+                    if let Ok(task) = children.task(&id) {
+                        self.lease_later(children, &task);
                     }
                 }
                 BoardMove::Fail { task, because_of } => {
-                    if let Ok(task) = family.task(&task) {
-                        Box::pin(self.fail_dependant(family, &task, &because_of)).await;
+                    if let Ok(task) = children.task(&task) {
+                        Box::pin(self.fail_dependant(children, &task, &because_of)).await;
                     }
                 }
             }
@@ -650,21 +654,21 @@ impl Session {
     }
 
     /// In the background, waits until an unstarted task gets its write lease; then the board may start it.
-    fn lease_later(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
+    fn lease_later(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
-        let (family, task) = (family.clone(), task.clone());
+        let (children, task) = (children.clone(), task.clone());
         tokio::spawn(async move {
-            let mut is_told = false;
+            let mut was_noted = false;
             loop {
                 match session.lease_now(&task).await {
                     Ok(()) => {
-                        let moves = family.leased(&task, now_ms());
-                        return session.perform(&family, moves).await;
+                        let moves = children.leased(&task, now_ms());
+                        return session.perform(&children, moves).await;
                     }
                     // Cancelled meanwhile.
                     Err(_) if task.is_done() => return,
                     Err(e) if e.code() == ErrorCode::LeaseConflict => {
-                        if !std::mem::replace(&mut is_told, true) {
+                        if !std::mem::replace(&mut was_noted, true) {
                             let note = format!(
                                 "waits until its write paths are free: {}",
                                 e.advice().unwrap_or_default().english()
@@ -677,7 +681,7 @@ impl Session {
                     }
                     Err(e) => {
                         let outcome = Outcome::unstarted(StopReason::Cancelled, e.english());
-                        return session.end_unstarted(&family, &task, outcome).await;
+                        return session.end_unstarted(&children, &task, outcome).await;
                     }
                 }
             }
@@ -685,40 +689,40 @@ impl Session {
     }
 
     async fn lease_now(&self, task: &LiveTask) -> Result<()> {
-        let Some(places) = places_of(&task.start)? else { return Ok(()) };
-        let request = self.holders.request(&*self.stores.store, &task.id, places).await?;
-        self.stores.store.lease(&task.id, task.stored.epoch(), request).await.map(drop)
+        let Some(paths) = write_paths_of(&task.start)? else { return Ok(()) };
+        let request = self.holders.request(&*self.sources.store, &task.id, paths).await?;
+        self.sources.store.lease(&task.id, task.stored.epoch(), request).await.map(drop)
     }
 
-    async fn fail_dependant(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
+    async fn fail_dependant(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>, because_of: &str) {
         // Its dependency was stopped with the orchestrator, and so is this task.
-        let outcome = match family.parent.stop.is_requested() {
+        let outcome = match children.parent.stop.is_requested() {
             true => Outcome::unstarted(StopReason::Cancelled, "its orchestrator ended".to_owned()),
             false => {
                 Outcome::unstarted(StopReason::DependencyFailed, format!("{because_of} did not complete"))
             }
         };
-        self.end_unstarted(family, task, outcome).await;
+        self.end_unstarted(children, task, outcome).await;
     }
 
     /// Journals the end of a task that never started.
-    async fn end_unstarted(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, outcome: Outcome) {
+    async fn end_unstarted(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>, outcome: Outcome) {
         let outcome = Arc::new(outcome);
-        let with_parent = outcome.stop == StopReason::Cancelled && family.parent.stop.is_requested();
+        let with_parent = outcome.stop == StopReason::Cancelled && children.parent.stop.is_requested();
         let cancelled = with_parent.then_some(Record::Cancelled { elapsed_ms: 0, with_parent });
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
         let ending: Vec<Record> = cancelled.into_iter().chain([finished]).collect();
         let written = self.write_unstarted(task, ending).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.english());
-        let moves = family.ended(task, done, 0, now_ms());
-        Box::pin(self.perform(family, moves)).await;
+        let moves = children.ended(task, done, 0, now_ms());
+        Box::pin(self.perform(children, moves)).await;
     }
 
     /// Commits records of an unstarted task, then notifies observers of their events.
     async fn write_unstarted(&self, task: &Arc<LiveTask>, records: Vec<Record>) -> Result<()> {
         let (epoch, next) = (task.stored.epoch(), task.stored.add_records(records.len()));
         let observers = self.watchers.observers.with(task.clone());
-        let journal = TaskJournal::new(self.stores.store.clone(), observers, task.id.clone(), epoch, next);
+        let journal = TaskJournal::new(self.sources.store.clone(), observers, task.id.clone(), epoch, next);
         let events: Vec<_> = records.into_iter().map(|record| journal.hold(record)).collect();
         journal.commit().await?;
         events.into_iter().for_each(|entry| journal.tell(entry));
@@ -726,31 +730,31 @@ impl Session {
     }
 
     /// Ends the children of a run that has ended. Those of a run that another process took over belong to that process.
-    async fn end_children_after(&self, outcome: &Result<Arc<Outcome>>, family: &Arc<ChildTasks>) {
+    async fn end_children_after(&self, outcome: &Result<Arc<Outcome>>, children: &Arc<ChildTasks>) {
         if !matches!(outcome, Err(e) if e.code() == ErrorCode::OwnerLost) {
-            self.end_children(family).await;
+            self.end_children(children).await;
         }
     }
 
     /// Cancels the children of a run that has ended, except detached ones, and waits for their ends.
-    async fn end_children(&self, family: &Arc<ChildTasks>) {
+    async fn end_children(&self, children: &Arc<ChildTasks>) {
         let running: Vec<Arc<LiveTask>> =
-            family.running().into_iter().filter(|task| !task.start.link.detached).collect();
+            children.unfinished().into_iter().filter(|task| !task.start.link.detached).collect();
         // Cancels the parent token first so that children record `with_parent`.
-        family.parent.stop.now.cancel();
-        self.cancel_and_wait(family, &running).await;
+        children.parent.stop.now.cancel();
+        self.cancel_and_wait(children, &running).await;
     }
 
     /// Cancels all tasks of a parent, detached ones included.
-    async fn cancel_all(&self, family: &Arc<ChildTasks>) {
-        self.cancel_and_wait(family, &family.running()).await;
+    async fn cancel_all(&self, children: &Arc<ChildTasks>) {
+        self.cancel_and_wait(children, &children.unfinished()).await;
     }
 
-    async fn cancel_and_wait(&self, family: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
+    async fn cancel_and_wait(&self, children: &Arc<ChildTasks>, running: &[Arc<LiveTask>]) {
         let all_done = async {
             for task in running {
                 // A task that ended meanwhile needs no cancelling.
-                let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
+                let _ = self.cancel(children, task.id.short(), "its orchestrator ended").await;
             }
             for task in running {
                 task.done().await;
@@ -763,17 +767,17 @@ impl Session {
     /// Cancels a task: stops a running one, ends an unstarted one here.
     pub(crate) async fn cancel(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         id: &str,
         why: &str,
     ) -> Result<(Arc<LiveTask>, CancelOutcome)> {
-        let (task, met, moves) = family.cancel(id, now_ms())?;
+        let (task, met, moves) = children.cancel(id, now_ms())?;
         match met {
             CancelOutcome::Running => task.stop.now.cancel(),
             CancelOutcome::NotStarted => {
                 let outcome = Outcome::unstarted(StopReason::Cancelled, why.to_owned());
-                self.end_unstarted(family, &task, outcome).await;
-                self.perform(family, moves).await;
+                self.end_unstarted(children, &task, outcome).await;
+                self.perform(children, moves).await;
             }
             CancelOutcome::Ended(_) => {}
         }
@@ -781,46 +785,40 @@ impl Session {
     }
 
     /// Returns the task table of a parent: the session's own task, or a child that may delegate.
-    pub(crate) fn family(&self, parent: &TaskId) -> Result<Arc<ChildTasks>> {
-        if let Some(family) = self.known_family(parent) {
-            return Ok(family);
+    pub(crate) fn children_of(&self, parent: &TaskId) -> Result<Arc<ChildTasks>> {
+        if let Some(children) = self.known_children(parent) {
+            return Ok(children);
         }
         let nobody = || Error::new(ErrorCode::InvalidRequest, localized!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
         let (budget, inbox) = (task.budget().ok_or_else(nobody)?, task.inbox.clone());
+        let above = || self.siblings_of(&task.id)?.parent.worktree.clone();
         let parent = ParentTask {
-            place: task.place.get().cloned().or_else(|| self.place_above(&task.id)),
+            worktree: task.worktree.get().cloned().or_else(above),
             ..ParentTask::new(task.id.clone(), &task.start, budget, inbox, task.stop.clone())
         };
-        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
-        let family = self.families().entry(task.id.clone()).or_insert(family).clone();
-        task.inbox.watch_children(Arc::downgrade(&family) as _);
-        Ok(family)
+        let children = Arc::new(ChildTasks::new(parent, self.policy.rules));
+        let children = self.parents().entry(task.id.clone()).or_insert(children).clone();
+        task.inbox.watch_children(Arc::downgrade(&children) as _);
+        Ok(children)
     }
 
-    /// Returns the worktree of the task's parent, if it has one.
-    fn place_above(&self, id: &TaskId) -> Option<TaskWorktree> {
-        let families = self.families();
-        let family = families.values().find(|family| family.task(id.short()).is_ok())?;
-        family.parent.place.clone()
-    }
-
-    fn known_family(&self, parent: &TaskId) -> Option<Arc<ChildTasks>> {
-        self.families().get(parent).cloned()
+    fn known_children(&self, parent: &TaskId) -> Option<Arc<ChildTasks>> {
+        self.parents().get(parent).cloned()
     }
 
     /// Finds a delegated task of this session, of any parent.
     pub(crate) fn find_task(&self, id: &TaskId) -> Option<Arc<LiveTask>> {
-        self.families().values().find_map(|family| family.task(id.short()).ok())
+        self.parents().values().find_map(|children| children.task(id.short()).ok())
     }
 
     fn register_parent(&self, id: &TaskId, start: &TaskStart, ports: &DriverPorts) -> Arc<ChildTasks> {
         let DriverPorts { budget, inbox, stop, .. } = ports;
         let parent = ParentTask::new(id.clone(), start, budget.clone(), inbox.clone(), stop.clone());
-        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
-        ports.inbox.watch_children(Arc::downgrade(&family) as _);
-        self.families().insert(id.clone(), family.clone());
-        family
+        let children = Arc::new(ChildTasks::new(parent, self.policy.rules));
+        ports.inbox.watch_children(Arc::downgrade(&children) as _);
+        self.parents().insert(id.clone(), children.clone());
+        children
     }
 
     /// Returns the participant name of a task in shared context.
@@ -851,11 +849,11 @@ impl Session {
             inbox: task.inbox.clone(),
             ..self.ports(&task.start.agent, task.start.caps, budget, task.stop.clone())?
         };
-        if let Some(place) = task.place.get().or(parent.place.as_ref()) {
-            ports.tools = ports.tools.replaced_by(&place.tools)?;
-            ports.verifier.clone_from(&place.verifier);
+        if let Some(worktree) = task.worktree.get().or(parent.worktree.as_ref()) {
+            ports.tools = ports.tools.replaced_by(&worktree.tools)?;
+            ports.verifier.clone_from(&worktree.verifier);
         }
-        let equipment = self.stores.agents.equipment(&task.agent);
+        let equipment = self.sources.agents.equipment(&task.agent);
         let own_approver = equipment.as_ref().and_then(|equipment| equipment.approver.clone());
         if let Some(approver) = own_approver.or_else(|| self.approver_of(&parent.id)) {
             ports.tools = ports.tools.approved_by(approver);
@@ -876,12 +874,11 @@ impl Session {
         let mut id = id.clone();
         loop {
             let task = self.find_task(&id)?;
-            let equipment = self.stores.agents.equipment(&task.agent);
+            let equipment = self.sources.agents.equipment(&task.agent);
             if let Some(approver) = equipment.and_then(|equipment| equipment.approver.clone()) {
                 return Some(approver);
             }
-            let families = self.families();
-            id = families.values().find(|family| family.task(id.short()).is_ok())?.parent.id.clone();
+            id = self.siblings_of(&id)?.parent.id.clone();
         }
     }
 
@@ -903,7 +900,7 @@ impl Session {
         budget: Arc<TaskAccount>,
         stop: StopTokens,
     ) -> Result<DriverPorts> {
-        let model = self.stores.models.open(agent)?;
+        let model = self.sources.models.open(agent)?;
         if self.policy.caps.cost_micros.or(caps.cost_micros).is_some()
             && let Some(unpriced) = model.tariff.unpriced(&agent.model)
         {
@@ -912,7 +909,7 @@ impl Session {
         Ok(DriverPorts {
             model,
             tools: self.place.tools.clone(),
-            store: self.stores.store.clone(),
+            store: self.sources.store.clone(),
             observers: self.watchers.observers.clone(),
             budget,
             stop,
@@ -923,13 +920,13 @@ impl Session {
         })
     }
 
-    fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<ChildTasks>>> {
-        self.families.lock().unwrap_or_else(PoisonError::into_inner)
+    fn parents(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<ChildTasks>>> {
+        self.parents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A task that was admitted and stored.
-struct EnteredTask {
+struct StoredTask {
     ports: DriverPorts,
     admission: Admission,
     /// Set for a task that starts at once.
@@ -941,14 +938,14 @@ enum DriveMode {
     /// Created by this process. `Some` for a task that starts at once.
     Created(Option<Box<PreparedRun>>),
     /// Created by an earlier process and claimed by this one.
-    Again,
+    Resumed,
 }
 
 impl From<StartMode> for DriveMode {
     fn from(begin: StartMode) -> Self {
         match begin {
             StartMode::Afresh => DriveMode::Created(None),
-            StartMode::Again => DriveMode::Again,
+            StartMode::Resumed => DriveMode::Resumed,
         }
     }
 }
@@ -990,8 +987,8 @@ pub fn fresh_id() -> String {
 /// Replaces the context placeholder in the system prompt, or appends the context to the task. Returns the task.
 fn with_context(agent: &mut Agent, task: String, context: Option<String>) -> String {
     match context.filter(|context| !context.trim().is_empty()) {
-        Some(context) if agent.system_prompt.contains(NO_CONTEXT) => {
-            agent.system_prompt = agent.system_prompt.replacen(NO_CONTEXT, &context, 1);
+        Some(context) if agent.system_prompt.contains(CONTEXT_PLACEHOLDER) => {
+            agent.system_prompt = agent.system_prompt.replacen(CONTEXT_PLACEHOLDER, &context, 1);
             task
         }
         Some(context) => format!("{task}\n\n## Context\n\n{context}"),
@@ -1008,8 +1005,8 @@ fn check_depth(grant: &Grant) -> Result<()> {
 }
 
 /// Returns the default limits of a delegated task.
-pub fn usual(parent: &Limits) -> Limits {
-    at_most(parent, TURNS_USUAL)
+pub fn default_limits(parent: &Limits) -> Limits {
+    at_most(parent, DEFAULT_TURNS)
 }
 
 fn at_most(parent: &Limits, turns: u32) -> Limits {

@@ -207,7 +207,7 @@ impl Toolbox {
             return ToolAnswer::Mistake(complaint);
         }
         match PanicGuard(entry.tool.call(input)).await {
-            Ok(output) => ToolAnswer::Ran(self.without_keys(output)),
+            Ok(output) => ToolAnswer::Ran(self.redact_output(output)),
             Err(panic) => ToolAnswer::Ran(ToolOutput::cut_off(format!(
                 "internal_error: the tool `{name}` crashed ({panic}). This is a bug of the tool, not \
                  of your call"
@@ -216,7 +216,7 @@ impl Toolbox {
     }
 
     /// Removes secrets from an output. File and screen keep them; conversation, journal and provider do not get them.
-    fn without_keys(&self, mut output: ToolOutput) -> ToolOutput {
+    fn redact_output(&self, mut output: ToolOutput) -> ToolOutput {
         if let Cow::Owned(redacted) = self.redactor.redact(&output.text) {
             output.text = redacted;
         }

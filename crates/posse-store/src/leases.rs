@@ -3,7 +3,7 @@
 
 use posse_core::Result;
 use posse_core::id::TaskId;
-use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended, in_the_way};
+use posse_core::lease::{self, Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended};
 use posse_runtime::ports::LeaseRequest;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -30,9 +30,9 @@ pub(crate) fn acquire(
         return Ok(own.token);
     }
     let ancestors = ancestors(connection, task)?;
-    let in_the_way = in_the_way(&request.places, task, &ancestors, &held);
+    let conflicting = lease::conflicting_leases(&request.places, task, &ancestors, &held);
     let (ended, kept): (Vec<&Lease>, Vec<&Lease>) =
-        in_the_way.into_iter().partition(|lease| request.ends(lease));
+        conflicting.into_iter().partition(|lease| request.ends(lease));
     if !kept.is_empty() {
         return Err(conflict(&request.places, &kept).into());
     }

@@ -29,7 +29,7 @@ use posse::models::openai_chat::OpenAiChat;
 use posse::models::retry::{RetryModel, RetryPolicy};
 use posse::models::watch::{StallTimeouts, WatchedModel};
 use posse::ports::{BoxFuture, ModelResolver, OpenModel, Tool, ToolInput, ToolOutput};
-use posse::session::{Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse::session::{Session, SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers};
 use posse::store::SqliteStore;
 use posse::toolbox::Toolbox;
 use serde::Deserialize;
@@ -164,7 +164,7 @@ async fn run() -> Outcome {
     let at_once = n as usize + 1;
     let session = SessionBuilder {
         id: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos()),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "example".to_owned(),
             lives: |_| false,
             store: Arc::new(SqliteStore::open(state.join("posse.db"))?),

@@ -112,7 +112,7 @@ impl Agent {
             store: StoreChoice::memory(),
             workspace: ".".into(),
             max_depth: 1,
-            max_concurrent: posse_runtime::session::RULES.running_max,
+            max_concurrent: posse_runtime::session::DEFAULT_LIMITS.running_max,
         };
         Self {
             name: "lead".to_owned(),

@@ -20,8 +20,8 @@ use posse_runtime::observe::Observers;
 use posse_runtime::ports::{AgentEquipment, AgentLookup, Store, Tool};
 use posse_runtime::session::facades::{Facade, SessionFacades};
 use posse_runtime::session::{
-    RULES, Session as SessionCore, SessionBuilder as CoreBuilder, SessionPlace, SessionPolicy, SessionStores,
-    SessionWatchers, fresh_id,
+    DEFAULT_LIMITS, Session as SessionCore, SessionBuilder as CoreBuilder, SessionPlace, SessionPolicy,
+    SessionSources, SessionWatchers, fresh_id,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_store::SqliteStore;
@@ -93,12 +93,13 @@ impl ComposedSession {
         let tools = toolbox(agent, &cell)?;
         let grant = grant(agent, &tools, hosted);
         let facades = facades(agent, hosted);
-        let rules = BoardLimits { running_max: agent.run.max_concurrent, on_limit: OnLimit::Queue, ..RULES };
+        let rules =
+            BoardLimits { running_max: agent.run.max_concurrent, on_limit: OnLimit::Queue, ..DEFAULT_LIMITS };
         let policy = SessionPolicy { caps: agent.run.caps, rules, facades, ..SessionPolicy::new(grant) };
         let mut models = ProgramModels::new(agent.source.clone());
         models.add(&agent.name, &agent.model);
         agent.subagents.iter().for_each(|subagent| models.add(&subagent.name, &subagent.model));
-        let stores = SessionStores {
+        let sources = SessionSources {
             owner: liveness::owner(),
             lives: liveness::lives,
             store: agent.run.store.open()?,
@@ -113,7 +114,7 @@ impl ComposedSession {
             SessionKind::Run | SessionKind::Hosted(None) => fresh_id(),
             SessionKind::Resumed(id) | SessionKind::Hosted(Some(id)) => id,
         };
-        let core = CoreBuilder { id, stores, policy, place, watchers }.build()?;
+        let core = CoreBuilder { id, sources, policy, place, watchers }.build()?;
         let _ = cell.set(Arc::downgrade(&core));
         Ok(Self { core, stop })
     }

@@ -352,7 +352,7 @@ impl SubAgentTool {
             system: system.map(str::to_owned),
             door: DoorBounds {
                 task_tokens_max: Some(PROMPT_TOKENS_MAX),
-                turns_usual: Some(u32::MAX),
+                default_turns: Some(u32::MAX),
                 ..DoorBounds::default()
             },
             ..TaskRequest::default()

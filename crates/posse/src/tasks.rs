@@ -117,7 +117,7 @@ impl Drop for Session {
             (false, _) => self.stop.now.cancel(),
             // Without a runtime no task runs any more; they count as interrupted when the process ends.
             (true, Err(_)) => {}
-            (true, Ok(runtime)) => drop(runtime.spawn(async move { host.let_go().await })),
+            (true, Ok(runtime)) => drop(runtime.spawn(async move { host.release_tasks().await })),
         }
     }
 }

@@ -19,7 +19,7 @@ use posse_store::SqliteStore;
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
 use crate::columns::cut;
-use crate::{desk, setup, terminal};
+use crate::{approval_prompt, setup, terminal};
 
 /// Poll interval for new requests.
 const LOOK: Duration = Duration::from_millis(300);
@@ -60,7 +60,7 @@ fn tell(parked: &ParkedCall, json: bool) {
 fn line(parked: &ParkedCall) -> String {
     let request = &parked.request;
     let left = match &parked.state {
-        ApprovalState::Open => desk::time_left(request),
+        ApprovalState::Open => approval_prompt::time_left(request),
         ApprovalState::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
         ApprovalState::Closed(why) => why.clone(),
     };
@@ -85,11 +85,12 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
     }
     let is_terminal = std::io::stdout().is_terminal();
     for line in call_lines(&parked) {
-        terminal::out(&if is_terminal { desk::painted(&line, &line.text) } else { line.text });
+        terminal::out(&if is_terminal { approval_prompt::painted(&line, &line.text) } else { line.text });
     }
     terminal::out(&match &parked.state {
         ApprovalState::Open => {
-            let (left, deadline) = (desk::time_left(&parked.request), utc(parked.request.deadline_ms));
+            let (left, deadline) =
+                (approval_prompt::time_left(&parked.request), utc(parked.request.deadline_ms));
             say!("approval-is-open", left, deadline)
         }
         ApprovalState::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
@@ -122,7 +123,7 @@ async fn give(
             .unwrap_or_default(),
         reason: args.reason,
         expires_ms: args.expires.map(|seconds| now.saturating_add(seconds * 1000)),
-        ..desk::by_operator(verdict)
+        ..approval_prompt::by_operator(verdict)
     };
     let answered = store.answer(&parked.id, &parked.request.hash, answer).await?;
     match json {
@@ -146,7 +147,7 @@ async fn watch(store: &SqliteStore, json: bool) -> Result<ExitCode> {
                 continue;
             }
             if answers_here {
-                desk::ask(store, &parked.id).await?;
+                approval_prompt::ask(store, &parked.id).await?;
             } else {
                 tell(parked, json);
             }

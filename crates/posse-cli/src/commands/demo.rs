@@ -22,7 +22,7 @@ use posse_runtime::liveness as owner;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{JournalStore, ModelResolver, OpenModel, TaskFilter, TaskQuery};
 use posse_runtime::session::{
-    SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers, fresh_id,
+    SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers, fresh_id,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_store::SqliteStore;
@@ -62,7 +62,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     );
     let parts = SessionBuilder {
         id: session_id.clone(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: owner::owner(),
             lives: owner::lives,
             store: store.clone(),

@@ -24,7 +24,7 @@ use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::Value;
 use tokio::signal::unix::{Signal, SignalKind};
 
-use crate::desk::ApprovalPrompt;
+use crate::approval_prompt::ApprovalPrompt;
 use crate::render::{self, LiveTree, file, tokens, with_subagents};
 use crate::{signals, terminal};
 
@@ -35,7 +35,7 @@ pub struct RunSession {
     pub json: bool,
     aids: RunAids,
     /// Asks about calls at this terminal.
-    desk: Option<ApprovalPrompt>,
+    prompt: Option<ApprovalPrompt>,
 }
 
 /// Values that explain and conclude a run.
@@ -94,12 +94,12 @@ impl RunSession {
             parts.watchers.observers = parts.watchers.observers.with(observer);
             live = tree;
         }
-        let desk = aids.asks.then(|| {
-            let (desk, asked) = ApprovalPrompt::new(parts.stores.store.clone());
+        let prompt = aids.asks.then(|| {
+            let (prompt, asked) = ApprovalPrompt::new(parts.sources.store.clone());
             parts.watchers.observers = parts.watchers.observers.with(asked);
-            desk
+            prompt
         });
-        Ok(Self { session: parts.build()?, live, json: view.json, aids, desk })
+        Ok(Self { session: parts.build()?, live, json: view.json, aids, prompt })
     }
 
     /// Drives the work to its end or until the person stops it. SIGTERM and SIGHUP leave the task as `kill -9` would:
@@ -112,7 +112,7 @@ impl RunSession {
         let working = async {
             match work {
                 RunWork::Start { agent, task, verify, notes, delivery } => {
-                    self.session.run_to_deliver(*agent, task, verify, notes, delivery).await
+                    self.session.run_with_delivery(*agent, task, verify, notes, delivery).await
                 }
                 RunWork::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
@@ -139,8 +139,8 @@ impl RunSession {
 
     /// Asks the person here about waiting calls.
     async fn answer(&self) -> Error {
-        match &self.desk {
-            Some(desk) => desk.work(self.live.as_deref()).await,
+        match &self.prompt {
+            Some(prompt) => prompt.work(self.live.as_deref()).await,
             None => std::future::pending().await,
         }
     }
@@ -190,7 +190,7 @@ impl RunSession {
     ) -> EndedRun<'a> {
         let own = outcome.usage.spending(outcome.turns);
         // If the store cannot be read now, the answer still matters more than its exact price.
-        let tree = self.session.stores().store.tree_total(id).await.unwrap_or(own);
+        let tree = self.session.sources().store.tree_total(id).await.unwrap_or(own);
         EndedRun { room: self, id, agent, outcome, began, tree }
     }
 }
@@ -238,7 +238,7 @@ impl EndedRun<'_> {
         }
         let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let span = EditSpan::LastMessage { since_ms: now_ms().saturating_sub(took) };
-        let edits = edits::gather(&*self.room.session.stores().store, self.id, span).await;
+        let edits = edits::gather(&*self.room.session.sources().store, self.id, span).await;
         edits.unwrap_or_else(|e| {
             terminal::warn(&e);
             Vec::new()
@@ -247,7 +247,7 @@ impl EndedRun<'_> {
 
     /// Returns the text of every readable reply of the task, in order.
     pub async fn replies(&self) -> Vec<String> {
-        let records = self.room.session.stores().store.records(self.id).await.unwrap_or_default();
+        let records = self.room.session.sources().store.records(self.id).await.unwrap_or_default();
         reply_texts(&records)
     }
 
@@ -284,7 +284,7 @@ impl EndedRun<'_> {
     fn cost(&self) -> Option<u64> {
         let Outcome { usage, answered_by, .. } = self.outcome;
         usage.cost_micros.or_else(|| {
-            let open = self.room.session.stores().models.open(self.agent).ok();
+            let open = self.room.session.sources().models.open(self.agent).ok();
             open.and_then(|open| open.tariff.cost(usage, answered_by))
         })
     }
@@ -303,7 +303,7 @@ impl EndedRun<'_> {
             let tasks = stopped.iter().map(TaskId::short).collect::<Vec<_>>().join(", ");
             terminal::note(&format!("  {}", say!("resumes-with", tasks)));
         }
-        if let Some(remark) = room.session.stores().agents.remark() {
+        if let Some(remark) = room.session.sources().agents.remark() {
             terminal::note(&remark);
         }
         for warning in outcome.warnings.iter().chain(&room.aids.servers.remarks()) {

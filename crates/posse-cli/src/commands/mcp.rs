@@ -121,12 +121,12 @@ async fn told_to_stop() -> Result<()> {
 
 /// Applies `on_exit` to running tasks.
 async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Result<()> {
-    if hosted.at_work().is_empty() {
+    if hosted.unfinished().is_empty() {
         return Ok(());
     }
     match on_exit {
         OnExit::HandOver => {
-            let left = hosted.let_go().await?;
+            let left = hosted.release_tasks().await?;
             if left.is_empty() {
                 return Ok(());
             }
@@ -134,7 +134,7 @@ async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Re
             terminal::note(&say!("mcp-handed-over", count = left.len()));
         }
         OnExit::Cancel => hosted.cancel_all().await,
-        OnExit::Leave => drop(hosted.let_go().await?),
+        OnExit::Leave => drop(hosted.release_tasks().await?),
     }
     Ok(())
 }

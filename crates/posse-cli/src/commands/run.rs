@@ -25,7 +25,7 @@ use posse_runtime::ports::{AgentLookup, JournalStore, ModelResolver, WorktreeSou
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::facades::SessionFacades;
 use posse_runtime::session::{
-    SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers, fresh_id,
+    SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers, fresh_id,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_sandbox::scratch;
@@ -290,7 +290,7 @@ pub fn open(
         worktrees: Some(worktrees),
         apart_from: plan.apart_from,
     };
-    let stores = SessionStores {
+    let sources = SessionSources {
         owner: owner::owner(),
         lives: owner::lives,
         store: plan.store,
@@ -299,7 +299,7 @@ pub fn open(
     };
     let observers = Observers::new(setup.telemetry.watchers()?);
     let watchers = SessionWatchers { observers, stop: StopTokens::default() };
-    RunSession::new(SessionBuilder { id: plan.id, stores, policy: plan.policy, place, watchers }, view, aids)
+    RunSession::new(SessionBuilder { id: plan.id, sources, policy: plan.policy, place, watchers }, view, aids)
 }
 
 /// Refuses an unusable model, or a cost limit without a known price, before a task is created.

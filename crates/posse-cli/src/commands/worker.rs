@@ -128,7 +128,7 @@ impl Worker {
         taken_up.take().await?;
         let driven = self.drive(&taken_up, &room).await;
         // The rest of the tree has no driver any more: the next look finds it, here or in another worker.
-        let released = room.session.let_go(&taken_up.row.id).await;
+        let released = room.session.release_tasks(&taken_up.row.id).await;
         taken_up.setup.close_servers().await;
         retention::apply_later(&self.global, &taken_up.setup.config.store, &taken_up.setup.state);
         driven.and(released.map(drop))

@@ -55,7 +55,7 @@ fn leaks(place: &Place, known: &[&Path]) -> Vec<(PathBuf, &'static str)> {
     found.filter(|(file, _)| !known.contains(&file.as_path())).collect()
 }
 
-// G22, S08, S26: seen to fail without `without_keys` in the toolbox, and without the redactor of the transport.
+// G22, S08, S26: seen to fail without `redact_output` in the toolbox, and without the redactor of the transport.
 #[tokio::test]
 async fn no_key_is_in_anything_that_posse_wrote_or_sent() {
     let place = Place::new();

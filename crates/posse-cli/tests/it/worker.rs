@@ -275,7 +275,7 @@ fn a_detached_task_goes_on_without_its_orchestrator() {
     assert_eq!((again.code, again.stdout.as_str(), again.stderr.as_str()), (0, "", nothing));
 }
 
-// Seen to fail without `Session::finish_detached`: the child lost its request. Without `Session::let_go` too, the worker ended while the
+// Seen to fail without `Session::finish_detached`: the child lost its request. Without `Session::release_tasks` too, the worker ended while the
 // child was at work.
 #[test]
 fn a_worker_ends_after_the_tasks_that_were_detached_from_its_own() {

@@ -15,7 +15,7 @@ pub const TOOLS: &str = "{{tools}}";
 const TOOL_CHARS_MAX: usize = 160;
 
 /// Puts the tools into a prompt that asks for them, one on each line with the first sentence of its description.
-pub fn list_tools(prompt: &str, tools: &[ToolSpec]) -> String {
+pub fn insert_tool_list(prompt: &str, tools: &[ToolSpec]) -> String {
     if !prompt.contains(TOOLS) {
         return prompt.to_owned();
     }
@@ -74,14 +74,14 @@ mod tests {
             tool("own", ""),
             tool("long", &long),
         ];
-        let listed = list_tools("Tools:\n{{tools}}\nGo.", &tools);
+        let listed = insert_tool_list("Tools:\n{{tools}}\nGo.", &tools);
         let cut = "x".repeat(TOOL_CHARS_MAX);
         assert_eq!(
             listed,
             format!("Tools:\n- `read`: Reads a file, or a page of it\n- `own`\n- `long`: {cut}…\nGo.")
         );
-        assert_eq!(list_tools("{{tools}}", &[]), "(none)");
-        assert_eq!(list_tools("No list.", &tools), "No list.");
+        assert_eq!(insert_tool_list("{{tools}}", &[]), "(none)");
+        assert_eq!(insert_tool_list("No list.", &tools), "No list.");
     }
 
     // R018

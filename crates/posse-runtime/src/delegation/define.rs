@@ -14,8 +14,8 @@ use super::answer::{AgentCard, AgentListing, DefineReceipt};
 use super::request::DefineRequest;
 use crate::ports::AgentDiagnostic;
 use crate::session::agents::{DefineOutcome, IfExists};
-use crate::session::family::ParentTask;
-use crate::session::{FittedAgent, Session, TURNS_USUAL};
+use crate::session::children::ParentTask;
+use crate::session::{DEFAULT_TURNS, FittedAgent, Session};
 
 const PROMPT_TOKENS_MAX: u64 = 4_000;
 const TURNS_DEFAULT: u32 = 10;
@@ -35,7 +35,7 @@ pub(super) fn listing(session: &Session, parent: &ParentTask, query: Option<&str
     let found: Vec<_> = all.iter().filter(fits).collect();
     let (mut agents, mut diagnostics) = (Vec::new(), Vec::new());
     for definition in found.iter().take(LISTED_MAX) {
-        match session.fit(parent, definition, TURNS_USUAL) {
+        match session.resolve_for_parent(parent, definition, DEFAULT_TURNS) {
             Ok(fitted) => agents.push(card(session, fitted)),
             // Offering an agent that cannot be used would only waste a turn.
             Err(error) => {
@@ -44,7 +44,7 @@ pub(super) fn listing(session: &Session, parent: &ParentTask, query: Option<&str
             }
         }
     }
-    let broken = session.stores.agents.diagnostics().into_iter().filter(|broken| {
+    let broken = session.sources.agents.diagnostics().into_iter().filter(|broken| {
         let name = broken.name.to_lowercase();
         words.iter().all(|word| name.contains(word)) && may_ask(parent, &broken.name)
     });
@@ -80,9 +80,10 @@ pub(super) fn define(
     let (definition, mut warnings) = definition(session, request)?;
     // An unknown model fails the definition, not the first task.
     for candidate in &definition.model.candidates {
-        session.stores.models.resolve(candidate)?;
+        session.sources.models.resolve(candidate)?;
     }
-    if let Some(fitted) = parent.and_then(|parent| session.fit(parent, &definition, TURNS_USUAL).ok()) {
+    let resolve = |parent| session.resolve_for_parent(parent, &definition, DEFAULT_TURNS);
+    if let Some(Ok(fitted)) = parent.map(resolve) {
         warnings.extend(fitted.grant.exposure().map(|text| text.english().to_owned()));
         warnings.extend(fitted.notes);
     }

@@ -169,7 +169,7 @@ pub(crate) fn announcement(task: &LiveTask) -> String {
 }
 
 /// Warns about an uncollected result. A cancelled task without text has none.
-pub(crate) fn loose_end(task: &LiveTask) -> Option<String> {
+pub(crate) fn uncollected_warning(task: &LiveTask) -> Option<String> {
     let done = task.progress().done?;
     let has_text = done.as_ref().is_ok_and(|outcome| !outcome.text.trim().is_empty());
     let status = status_of(&done);

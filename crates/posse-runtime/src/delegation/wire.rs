@@ -40,12 +40,10 @@ impl ToolReply {
         Self { content, is_error: false, mistake: false, pending: false }
     }
 
-    /// Creates a reply with an object.
     pub fn object(value: Value) -> Self {
         Self::of(ReplyContent::Object(value))
     }
 
-    /// Creates a reply with text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::of(ReplyContent::Text(text.into()))
     }

@@ -134,7 +134,7 @@ impl RunDriver<'_> {
             by,
             elapsed_ms: self.elapsed_ms(),
         });
-        self.emit(run);
+        self.journal_events(run);
     }
 }
 

@@ -16,7 +16,7 @@ use posse_core::tool::{DELEGATION, canonical, own_name};
 use posse_core::{ErrorCode, Result};
 use serde_json::Value;
 
-use super::family::{ChildTasks, ParentTask, end_of, ended_task, revived_tasks};
+use super::children::{ChildTasks, ParentTask, end_of, ended_task, revived_tasks};
 use super::task::{Done, LiveTask};
 use super::{DriveMode, Session, StartMode};
 use crate::context::now_ms;
@@ -48,7 +48,7 @@ impl Session {
     /// Adopts the children of a task that is resumed in this process.
     pub(super) async fn adopt(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         records: &[Record],
         onward: &ResumeMode,
     ) -> Result<()> {
@@ -60,16 +60,16 @@ impl Session {
             let _ = define_again(self, arguments);
         }
         let collected = collected(&answered);
-        let calls = begun(&family.parent.id, self, records);
+        let calls = begun(&children.parent.id, self, records);
         let in_session =
-            self.stores.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
+            self.sources.store.find_tasks(TaskQuery::of(TaskFilter::Session(self.id.clone()))).await?;
         self.reserve_numbers(in_session.iter());
-        let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
+        let rows = in_session.into_iter().filter(|row| is_child(row, &children.parent.id)).collect();
         // A person's new message replaces the request whose tasks were stopped.
         let revives = matches!(onward, ResumeMode::Finish { .. }) && !is_answered(records);
-        self.restore_children(family, rows, |row| collected.contains(row.id.short()), &calls, revives)
+        self.restore_children(children, rows, |row| collected.contains(row.id.short()), &calls, revives)
             .await?;
-        recall_told(family, &answered, records);
+        recall_told(children, &answered, records);
         Ok(())
     }
 
@@ -78,14 +78,14 @@ impl Session {
         let mut found = Vec::new();
         let mut parents = vec![id.clone()];
         while let Some(parent) = parents.pop() {
-            let records = self.stores.store.records(&parent).await?;
+            let records = self.sources.store.records(&parent).await?;
             if is_answered(&records) {
                 continue;
             }
             let (answered, calls) = (answered(self, &records), begun(&parent, self, &records));
             let collected = collected(&answered);
             for row in
-                self.stores.store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent.clone()))).await?
+                self.sources.store.find_tasks(TaskQuery::of(TaskFilter::ChildrenOf(parent.clone()))).await?
             {
                 let was_collected = collected.contains(row.id.short());
                 let child = self.read_child(row, was_collected, &calls, true).await?;
@@ -107,7 +107,7 @@ impl Session {
         revives: bool,
     ) -> Result<StoredChild> {
         let (row, driven) = self.row_as_left(row).await?;
-        let records = self.stores.store.records(&row.id).await?;
+        let records = self.sources.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
         let key = start_of(&records)?.link.key;
         let collected = collected || key.is_some_and(|key| calls.answered.contains(&key));
@@ -118,11 +118,11 @@ impl Session {
     /// Returns the row of a task as its owner left it, and whether a living process drives the task. The row of a dead
     /// owner is read again: the owner may have ended the task right before dying.
     async fn row_as_left(&self, row: TaskRow) -> Result<(TaskRow, bool)> {
-        if !row.state.is_running() || (self.stores.lives)(&row) {
+        if !row.state.is_running() || (self.sources.lives)(&row) {
             let driven = row.state.is_running();
             return Ok((row, driven));
         }
-        let left = self.stores.store.task(&row.id).await?;
+        let left = self.sources.store.task(&row.id).await?;
         // Another epoch: another process has claimed it.
         let driven = left.state.is_running() && left.epoch != row.epoch;
         Ok((left, driven))
@@ -131,24 +131,24 @@ impl Session {
     /// Adopts these children, newest first. Tasks without a driver are resumed here.
     pub(crate) async fn restore_children(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         rows: Vec<TaskRow>,
         collected: impl Fn(&TaskRow) -> bool,
         calls: &BegunTasks,
         revives: bool,
     ) -> Result<()> {
-        let mut children = Vec::new();
+        let mut stored = Vec::new();
         for row in rows.into_iter().rev() {
             let was_collected = collected(&row);
-            children.push(self.read_child(row, was_collected, calls, revives).await?);
+            stored.push(self.read_child(row, was_collected, calls, revives).await?);
         }
         // Ended tasks first, for their dependents; then running ones, which keep their slots.
-        children.sort_by_key(|child| (child.goes_on(), !child.begun));
-        for child in children {
+        stored.sort_by_key(|child| (child.goes_on(), !child.begun));
+        for child in stored {
             let (id, delivery, revived) = (child.row.id.clone(), child.row.delivery.clone(), child.revived);
-            self.adopt_child(family, child, calls).await?;
+            self.adopt_child(children, child, calls).await?;
             if !revived {
-                family.note_delivery(id.short(), &delivery);
+                children.note_delivery(id.short(), &delivery);
             }
         }
         Ok(())
@@ -156,7 +156,7 @@ impl Session {
 
     async fn adopt_child(
         &self,
-        family: &Arc<ChildTasks>,
+        children: &Arc<ChildTasks>,
         child: StoredChild,
         calls: &BegunTasks,
     ) -> Result<()> {
@@ -166,25 +166,25 @@ impl Session {
         if start.link.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
             self.investigations.recall();
         }
-        let stop = if start.link.detached { self.watchers.stop.child() } else { family.parent.stop.child() };
-        let task = recalled(&row, start, stop, &records, revived);
+        let above = if start.link.detached { &self.watchers.stop } else { &children.parent.stop };
+        let task = recalled(&row, start, above.child(), &records, revived);
         if goes_on {
-            match self.place_of(&task.id, &task.start).await {
-                Ok(place) => task.set_worktree(place),
+            match self.open_worktree(&task.id, &task.start).await {
+                Ok(worktree) => task.set_worktree(worktree),
                 // A person applied or discarded its changes meanwhile: it is not resumed.
                 Err(_) if revived => goes_on = false,
                 Err(e) => return Err(e),
             }
         }
         // The usage of earlier connections is not charged to this one.
-        if !goes_on && family.parent.outside {
-            recall_ended(family, &task, last_outcome(records), row.turns(), collected);
+        if !goes_on && children.parent.outside {
+            recall_ended(children, &task, last_outcome(records), row.turns(), collected);
             return Ok(());
         }
-        let ports = match self.child_ports(&family.parent, &task) {
+        let ports = match self.child_ports(&children.parent, &task) {
             // A task that cannot be resumed here, without a key for instance, must not block the others of a host.
-            Err(e) if family.parent.outside => {
-                recall_ended(family, &task, Err(e.english()), row.turns(), collected);
+            Err(e) if children.parent.outside => {
+                recall_ended(children, &task, Err(e.english()), row.turns(), collected);
                 return Ok(());
             }
             ports => ports?,
@@ -194,36 +194,36 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            recall_ended(family, &task, done, row.turns(), collected);
+            recall_ended(children, &task, done, row.turns(), collected);
             return Ok(());
         }
-        let past = if begun { PastState::AtWork } else { PastState::NotBegun };
+        let past = if begun { PastState::Running } else { PastState::NotBegun };
         // Before the board has it: from then on, the end of another task may start it.
         if driven || !self.claim(&task).await? {
             task.set_running();
-            family.recall(&task, past, now_ms());
-            self.follow(family, &task);
+            children.recall(&task, past, now_ms());
+            self.follow(children, &task);
             return Ok(());
         }
-        let admission = family.recall(&task, past, now_ms());
+        let admission = children.recall(&task, past, now_ms());
         // A call that waits for it gets its result, so the parent needs no message.
         if revived && !task.start.link.key.as_ref().is_some_and(|key| calls.kept.contains(key)) {
-            family.revive(&task);
+            children.revive(&task);
         }
         if begun {
             // Before it runs, so that a repeated call finds the task that it started.
-            let grandchildren = self.family(&task.id)?;
+            let grandchildren = self.children_of(&task.id)?;
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
         }
-        self.follow_admission(family, &task, admission, ports, DriveMode::Again).await;
+        self.follow_admission(children, &task, admission, ports, DriveMode::Resumed).await;
         Ok(())
     }
 
     /// Follows a detached task that another process drives until its end. If its driver dies, the task is resumed here.
-    pub(super) fn follow(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
+    pub(super) fn follow(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>) {
         let Some(session) = self.this.upgrade() else { return };
-        let (family, task) = (family.clone(), task.clone());
+        let (children, task) = (children.clone(), task.clone());
         task.set_running();
         tokio::spawn(async move {
             let mut told = false;
@@ -233,33 +233,33 @@ impl Session {
                     return;
                 }
                 if task.stop.now.is_cancelled() && !told {
-                    told = session.stores.store.request_cancel(&task.id).await.is_ok();
+                    told = session.sources.store.request_cancel(&task.id).await.is_ok();
                 }
-                let Ok(row) = session.stores.store.task(&task.id).await else { continue };
+                let Ok(row) = session.sources.store.task(&task.id).await else { continue };
                 let Ok((row, driven)) = session.row_as_left(row).await else { continue };
                 task.note_turns(row.turns());
                 if !row.state.is_running() {
-                    match session.adopt_end(&family, &task, row.turns()).await {
+                    match session.adopt_end(&children, &task, row.turns()).await {
                         Ok(()) => return,
                         Err(_) => continue,
                     }
                 }
                 if driven {
-                    let asked = session.stores.store.question(&task.id).await.ok().flatten();
+                    let asked = session.sources.store.question(&task.id).await.ok().flatten();
                     let open = asked.filter(|asked| asked.state == QuestionState::Open);
                     task.show_question(open.map(|asked| asked.question));
                     continue;
                 }
                 task.stored.set_epoch(row.epoch);
-                match session.child_ports(&family.parent, &task) {
+                match session.child_ports(&children.parent, &task) {
                     Ok(ports) => {
                         if session.claim(&task).await.unwrap_or(false) {
-                            return session.launch(&family, &task, ports, DriveMode::Again);
+                            return session.launch(&children, &task, ports, DriveMode::Resumed);
                         }
                     }
                     Err(e) => {
-                        let moves = family.ended(&task, Err(e.english()), row.turns(), now_ms());
-                        return session.perform(&family, moves).await;
+                        let moves = children.ended(&task, Err(e.english()), row.turns(), now_ms());
+                        return session.perform(&children, moves).await;
                     }
                 }
             }
@@ -267,28 +267,28 @@ impl Session {
     }
 
     /// Refreshes a known task from its row: another process may have ended, reported, read or collected it.
-    pub(crate) async fn refresh(&self, family: &Arc<ChildTasks>, row: &TaskRow) {
+    pub(crate) async fn refresh(&self, children: &Arc<ChildTasks>, row: &TaskRow) {
         let id = row.id.short();
-        let Ok(task) = family.task(id) else { return };
+        let Ok(task) = children.task(id) else { return };
         // The driver of this process reports the end of its own tasks, with their children.
-        if !row.state.is_running() && !task.is_done() && row.owner != self.stores.owner {
+        if !row.state.is_running() && !task.is_done() && row.owner != self.sources.owner {
             // Ignored: the next refresh reads the journal again.
-            let _ = self.adopt_end(family, &task, row.turns()).await;
+            let _ = self.adopt_end(children, &task, row.turns()).await;
         }
-        family.note_delivery(id, &row.delivery);
+        children.note_delivery(id, &row.delivery);
     }
 
     /// Adopts the end of a task that another process drove.
-    async fn adopt_end(&self, family: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
-        let records = self.stores.store.records(&task.id).await?;
-        let moves = family.ended(task, last_outcome(records), turns, now_ms());
-        self.perform(family, moves).await;
+    async fn adopt_end(&self, children: &Arc<ChildTasks>, task: &Arc<LiveTask>, turns: u32) -> Result<()> {
+        let records = self.sources.store.records(&task.id).await?;
+        let moves = children.ended(task, last_outcome(records), turns, now_ms());
+        self.perform(children, moves).await;
         Ok(())
     }
 
     /// Claims a task of a dead owner for this process; returns false if another process was faster.
     async fn claim(&self, task: &LiveTask) -> Result<bool> {
-        match self.stores.store.claim_from(&task.id, task.stored.epoch(), &self.stores.owner).await {
+        match self.sources.store.claim_from(&task.id, task.stored.epoch(), &self.sources.owner).await {
             Ok(epoch) => task.stored.set_epoch(epoch),
             Err(e) if e.code() == ErrorCode::OwnerLost => return Ok(false),
             Err(e) => return Err(e),
@@ -305,7 +305,7 @@ impl Session {
         records: &[Record],
         onward: ResumeMode,
     ) -> Result<Arc<Outcome>> {
-        let row = self.stores.store.task(&id).await?;
+        let row = self.sources.store.task(&id).await?;
         let stop = self.watchers.stop.child();
         let (budget, inbox) = (self.budget.clone(), TaskInbox::default());
         let parent = ParentTask {
@@ -316,14 +316,14 @@ impl Session {
         if let Some(task) = Arc::get_mut(&mut task) {
             task.alone = true;
         }
-        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
-        let ports = self.child_ports(&family.parent, &task)?;
-        family.recall(&task, PastState::AtWork, now_ms());
-        self.families().insert(family.parent.id.clone(), family);
-        let children = self.family(&id)?;
+        let children = Arc::new(ChildTasks::new(parent, self.policy.rules));
+        let ports = self.child_ports(&children.parent, &task)?;
+        children.recall(&task, PastState::Running, now_ms());
+        self.parents().insert(children.parent.id.clone(), children);
+        let children = self.children_of(&id)?;
         self.adopt(&children, records, &onward).await?;
         self.apply_cancel_requests().await;
-        let driven = driver::resume(&ports, id, &self.stores.owner, onward, &self.policy.grant);
+        let driven = driver::resume(&ports, id, &self.sources.owner, onward, &self.policy.grant);
         let outcome = self.with_heartbeat(driven).await;
         self.end_children_after(&outcome, &children).await;
         task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns());
@@ -332,10 +332,10 @@ impl Session {
 }
 
 /// Adopts a task that has ended.
-fn recall_ended(family: &ChildTasks, task: &Arc<LiveTask>, done: Done, turns: u32, collected: bool) {
+fn recall_ended(children: &ChildTasks, task: &Arc<LiveTask>, done: Done, turns: u32, collected: bool) {
     let past = PastState::Ended { end: end_of(&done), collected };
     task.finish(done, turns);
-    family.recall(task, past, now_ms());
+    children.recall(task, past, now_ms());
 }
 
 /// A stored child.
@@ -389,7 +389,7 @@ fn recalled(
     records: &[Record],
     revived: bool,
 ) -> Arc<LiveTask> {
-    let mut task = LiveTask::new(row.id.clone(), Arc::new(start), stop, StartMode::Again);
+    let mut task = LiveTask::new(row.id.clone(), Arc::new(start), stop, StartMode::Resumed);
     task.revived = revived;
     task.stored.set_epoch(row.epoch);
     task.stored.set_records(records.len());
@@ -424,7 +424,7 @@ fn answered(session: &Session, records: &[Record]) -> Vec<AnsweredCalls> {
 }
 
 /// Restores from the orchestrator's journal which ends it knows of: announced, reported by `wait`, seen by `status`.
-fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Record]) {
+fn recall_told(children: &ChildTasks, answered: &[AnsweredCalls], records: &[Record]) {
     let (mut announced, mut revived) = (HashSet::new(), HashSet::new());
     for record in records {
         let Record::Steered { key, .. } = record else { continue };
@@ -435,17 +435,17 @@ fn recall_told(family: &ChildTasks, answered: &[AnsweredCalls], records: &[Recor
             revived.insert(id);
         }
     }
-    let is_current = |id: &&str| family.task(id).is_ok_and(|task| !task.revived);
-    announced.into_iter().filter(is_current).for_each(|id| family.recall_told(id));
+    let is_current = |id: &&str| children.task(id).is_ok_and(|task| !task.revived);
+    announced.into_iter().filter(is_current).for_each(|id| children.recall_told(id));
     for AnsweredCalls { arguments, answer } in answered {
         let counts = |id: &&str| is_current(id) && !revived.contains(id);
         let finished = answer["finished"].as_array().into_iter().flatten();
         for id in finished.filter_map(|task| task["task_id"].as_str()).filter(counts) {
-            family.note_delivery(id, &ResultDelivery::Reported);
+            children.note_delivery(id, &ResultDelivery::Reported);
         }
         let seen = arguments["action"] == "status" && answer["status"] != "running";
         let id = answer["task_id"].as_str().filter(|_| seen).filter(counts);
-        if let Some(task) = id.and_then(|id| family.task(id).ok()) {
+        if let Some(task) = id.and_then(|id| children.task(id).ok()) {
             task.set_told();
         }
     }

@@ -60,7 +60,7 @@ impl Session {
     /// Lists all agents to delegate to, by name.
     pub(crate) fn agents(&self) -> Vec<Arc<Definition>> {
         let defined = self.defined();
-        let mut all = self.stores.agents.list();
+        let mut all = self.sources.agents.list();
         all.retain(|definition| !definition.mode.hidden && !defined.contains_key(&definition.name));
         all.extend(defined.values().map(|defined| defined.definition.clone()));
         all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -73,7 +73,7 @@ impl Session {
         if let Some(defined) = defined {
             return Ok(defined.definition);
         }
-        let found = self.stores.agents.find(name).map_err(|e| self.suggesting_defined(name, e))?;
+        let found = self.sources.agents.find(name).map_err(|e| self.suggesting_defined(name, e))?;
         if !found.mode.hidden {
             return Ok(found);
         }
@@ -128,7 +128,7 @@ impl Session {
 
     /// Returns the scope of the agent of this name that is not made by `define`.
     fn scope_in_files(&self, name: &AgentName) -> Option<DefinitionScope> {
-        self.stores.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
+        self.sources.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
     }
 
     /// Stores an agent defined here for later processes of the session.
@@ -137,12 +137,12 @@ impl Session {
             return Ok(());
         };
         let kept = KeptAgent { name: name.to_string(), version, key, arguments: arguments.to_owned() };
-        self.stores.store.keep_agent(&self.id, kept, now_ms()).await
+        self.sources.store.keep_agent(&self.id, kept, now_ms()).await
     }
 
     /// Loads agents that other processes made in this session and that are newer than those known here.
     pub(crate) async fn recall_agents(&self) -> Result<()> {
-        let all = match self.stores.store.kept_agents(&self.id).await {
+        let all = match self.sources.store.kept_agents(&self.id).await {
             // The session was deleted while in use: its tasks and results can still be read.
             Err(e) if e.code() == ErrorCode::SessionNotFound => return Ok(()),
             all => all?,

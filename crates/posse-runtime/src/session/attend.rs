@@ -8,7 +8,7 @@ use posse_core::id::TaskId;
 use tokio::time::Instant;
 
 use super::Session;
-use super::family::ChildTasks;
+use super::children::ChildTasks;
 use crate::context::now_ms;
 use crate::inbox::InboxMessage;
 use crate::ports::{QuestionState, SteeringMessage};
@@ -38,7 +38,7 @@ impl Session {
             if last.elapsed() >= beat {
                 last = Instant::now();
                 // Ignored: a failing store is reported by the next journal commit.
-                let _ = self.stores.store.beat(&self.stores.owner, now_ms()).await;
+                let _ = self.sources.store.beat(&self.sources.owner, now_ms()).await;
             }
             self.cancel_requested_tasks(&mut heard).await;
             self.deliver_messages().await;
@@ -53,16 +53,16 @@ impl Session {
     /// Delivers messages and answers of other processes to their tasks.
     async fn deliver_messages(&self) {
         for SteeringMessage { task, key, text, .. } in
-            self.stores.store.queued_messages(&self.id).await.unwrap_or_default()
+            self.sources.store.queued_messages(&self.id).await.unwrap_or_default()
         {
-            let own = self.known_family(&task).map(|family| family.parent.inbox.clone());
+            let own = self.known_children(&task).map(|children| children.parent.inbox.clone());
             if let Some(inbox) = own.or_else(|| self.find_task(&task).map(|task| task.inbox.clone())) {
                 inbox.push(InboxMessage { key, text });
             }
         }
-        for task in self.running() {
+        for task in self.unfinished() {
             let Some(id) = task.waiting_question() else { continue };
-            if let Ok(Some(asked)) = self.stores.store.question(&task.id).await
+            if let Ok(Some(asked)) = self.sources.store.question(&task.id).await
                 && let QuestionState::Answered(text) = asked.state
                 && asked.question.id == id
             {
@@ -72,15 +72,17 @@ impl Session {
     }
 
     async fn cancel_requested_tasks(&self, heard: &mut HashSet<TaskId>) {
-        let wanted = self.stores.store.cancel_requests().await.unwrap_or_default();
+        let wanted = self.sources.store.cancel_requests().await.unwrap_or_default();
         for id in wanted.into_iter().filter(|id| id.session() == self.id) {
             if heard.contains(&id) {
                 continue;
             }
-            let (own, delegated) = (self.known_family(&id), self.family_with(&id));
+            let (own, delegated) = (self.known_children(&id), self.siblings_of(&id));
             match (own, delegated) {
-                (_, Some(family)) => drop(self.cancel(&family, id.short(), "somebody cancelled it").await),
-                (Some(family), None) => family.parent.own.now.cancel(),
+                (_, Some(children)) => {
+                    drop(self.cancel(&children, id.short(), "somebody cancelled it").await)
+                }
+                (Some(children), None) => children.parent.own.now.cancel(),
                 // Not driven here, or not yet.
                 (None, None) => continue,
             }
@@ -88,7 +90,8 @@ impl Session {
         }
     }
 
-    fn family_with(&self, child: &TaskId) -> Option<Arc<ChildTasks>> {
-        self.families().values().find(|family| family.task(child.short()).is_ok()).cloned()
+    /// Finds the tasks of a child's parent.
+    pub(super) fn siblings_of(&self, child: &TaskId) -> Option<Arc<ChildTasks>> {
+        self.parents().values().find(|children| children.task(child.short()).is_ok()).cloned()
     }
 }

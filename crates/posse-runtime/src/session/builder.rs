@@ -10,7 +10,7 @@ use posse_core::grant::Grant;
 use posse_core::lease::SILENCE_MS_MAX;
 
 use super::facades::{self, SessionFacades};
-use super::{RULES, Session, questions};
+use super::{DEFAULT_LIMITS, Session, questions};
 use crate::budget::TaskAccount;
 use crate::driver::StopTokens;
 use crate::leases::HolderLiveness;
@@ -21,14 +21,14 @@ use crate::toolbox::Toolbox;
 /// The parts of a session, in four groups.
 pub struct SessionBuilder {
     pub id: String,
-    pub stores: SessionStores,
+    pub sources: SessionSources,
     pub policy: SessionPolicy,
     pub place: SessionPlace,
     pub watchers: SessionWatchers,
 }
 
 /// Sources of a session: its store, its models and its agents, and the owner name under which it drives tasks.
-pub struct SessionStores {
+pub struct SessionSources {
     /// Owner name of this process in the store, by which others check whether it is alive.
     pub owner: String,
     /// Tells whether the process that drives a running task is alive.
@@ -55,7 +55,7 @@ impl SessionPolicy {
     /// Creates a policy with this grant, without a budget and with the default limits.
     pub fn new(grant: Grant) -> Self {
         let (caps, facades) = (BudgetCaps::default(), SessionFacades::default());
-        Self { grant, caps, rules: RULES, facades, lease_ms: SILENCE_MS_MAX }
+        Self { grant, caps, rules: DEFAULT_LIMITS, facades, lease_ms: SILENCE_MS_MAX }
     }
 }
 
@@ -88,10 +88,10 @@ pub struct SessionWatchers {
 impl SessionBuilder {
     /// Creates the session; fails if two of its tools share a name.
     pub fn build(self) -> Result<Arc<Session>> {
-        let SessionBuilder { id, stores, policy, mut place, watchers } = self;
+        let SessionBuilder { id, sources, policy, mut place, watchers } = self;
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own = facades::tools(&policy.facades, this, &*stores.agents);
+            let own = facades::tools(&policy.facades, this, &*sources.agents);
             let mut made = |tools: Result<Toolbox>| {
                 tools.unwrap_or_else(|e| {
                     failure = Some(e);
@@ -103,9 +103,9 @@ impl SessionBuilder {
             Session {
                 this: this.clone(),
                 id,
-                holders: HolderLiveness { lives: stores.lives, silence_ms_max: policy.lease_ms },
+                holders: HolderLiveness { lives: sources.lives, silence_ms_max: policy.lease_ms },
                 budget: Arc::new(TaskAccount::root(policy.caps)),
-                stores,
+                sources,
                 policy,
                 place,
                 watchers,
@@ -114,7 +114,7 @@ impl SessionBuilder {
                 defined: Default::default(),
                 numbers: Default::default(),
                 leaving: AtomicBool::new(false),
-                families: Default::default(),
+                parents: Default::default(),
             }
         });
         failure.map_or(Ok(session), Err)

@@ -171,9 +171,9 @@ pub(super) fn check_room(
     input: &ToolInput<'_>,
     terms: &SpawnTerms,
 ) -> Result<CallProposal> {
-    let family = session.family(&input.context.task)?;
-    if family.with_key(input.idempotency_key).is_none() {
-        family.check_room(terms)?;
+    let children = session.children_of(&input.context.task)?;
+    if children.with_key(input.idempotency_key).is_none() {
+        children.check_room(terms)?;
     }
     Ok(CallProposal::default())
 }
@@ -198,13 +198,13 @@ pub(crate) async fn delegate(
     request.terms = waited_for();
     // Siblings of the same reply may hold its paths; they end without this task.
     request.on_conflict = OnConflict::Wait;
-    request.door.turns_usual = request.door.turns_usual.or(Some(TURNS));
+    request.door.default_turns = request.door.default_turns.or(Some(TURNS));
     if answer.is_none() {
         // The model that could answer waits here.
         request.rights.deny.push(ToolPattern::tool("ask_parent"));
     }
-    let family = delegation.family();
-    let task = delegation.session().spawn(family, request).await?;
+    let children = delegation.children_of();
+    let task = delegation.session().spawn(children, request).await?;
     let given_up = async {
         call.cancel.cancelled().await;
         tokio::time::sleep(CANCEL_WAIT).await;
@@ -216,7 +216,7 @@ pub(crate) async fn delegate(
         never = answer_questions(delegation, &task, answer) => match never {},
     };
     // Its result is delivered here; no other call can collect it.
-    let _ = family.collect(task.id.short());
+    let _ = children.collect(task.id.short());
     Ok(DelegatedTask { task, done })
 }
 

@@ -17,8 +17,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::adopt::BegunTasks;
+use super::children::{ChildTasks, ParentTask};
 use super::facades::investigate;
-use super::family::{ChildTasks, ParentTask};
 use super::{Session, shared_context, subagent};
 use crate::context::now_ms;
 use crate::delegation::{Delegation, DelegationCall, ReplyContent, TaskReport, ToolReply};
@@ -33,7 +33,7 @@ const TIME_LEFT: Duration = Duration::from_secs(3_600);
 /// A session as an external program uses it. Dropping it leaves the tasks as they are.
 pub struct HostSession {
     session: Arc<Session>,
-    family: Arc<ChildTasks>,
+    children: Arc<ChildTasks>,
     delegation: Delegation,
     /// Serializes syncs, so that no task is driven twice.
     syncing: Mutex<()>,
@@ -55,14 +55,14 @@ impl Session {
     /// Opens the session for an external program, with its earlier tasks: those of a dead process are resumed. `agent` has
     /// the default model and limits of definitions. `writing_advice` is shown to callers that are refused write rights.
     pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<HostSession> {
-        self.stores.store.create_session(&self.id, &self.place.workspace, now_ms()).await?;
+        self.sources.store.create_session(&self.id, &self.place.workspace, now_ms()).await?;
         let own = self.watchers.stop.child();
         let parent = ParentTask {
             id: TaskId::root(&self.id),
             grant: self.policy.grant.keep(&agent.rights),
             agent,
             workspace: self.place.workspace.clone(),
-            place: None,
+            worktree: None,
             budget: self.account(&self.budget, BudgetCaps::default())?,
             inbox: TaskInbox::default(),
             stop: own.child(),
@@ -70,15 +70,15 @@ impl Session {
             outside: true,
             writing_advice,
         };
-        let family = Arc::new(ChildTasks::new(parent, self.policy.rules));
-        self.families().insert(family.parent.id.clone(), family.clone());
+        let children = Arc::new(ChildTasks::new(parent, self.policy.rules));
+        self.parents().insert(children.parent.id.clone(), children.clone());
         let session = self.clone();
         let attending =
             tokio::spawn(async move { session.with_heartbeat(std::future::pending::<()>()).await });
         let hosted = HostSession {
-            delegation: Delegation::new(self.clone(), family.clone()),
+            delegation: Delegation::new(self.clone(), children.clone()),
             session: self.clone(),
-            family,
+            children,
             syncing: Mutex::default(),
             under_way: std::sync::Mutex::default(),
             attending,
@@ -122,7 +122,7 @@ impl HostSession {
     pub async fn shared_context(&self, arguments: Map<String, Value>, call: DelegationCall<'_>) -> ToolReply {
         match self.begin(call.key).await {
             Ok(_turn) => {
-                shared_context::respond(&self.session, &self.family.parent.id, arguments, call).await
+                shared_context::respond(&self.session, &self.children.parent.id, arguments, call).await
             }
             Err(e) => ToolReply::failed(&e),
         }
@@ -179,31 +179,31 @@ impl HostSession {
 
     /// Returns the task that a call with this key started.
     pub fn begun_by(&self, key: &str) -> Option<TaskId> {
-        self.family.with_key(key).map(|task| task.id.clone())
+        self.children.with_key(key).map(|task| task.id.clone())
     }
 
     /// Waits until a call with this key has started a task. The task is in the store then.
     pub async fn begun(&self, key: &str) -> TaskId {
-        self.family.stored_with_key(key).await.id.clone()
+        self.children.stored_with_key(key).await.id.clone()
     }
 
     /// Lists the tasks of this host, oldest first.
     pub async fn tasks(&self) -> Result<Vec<TaskReport>> {
         self.sync_with_store().await?;
-        let mut tasks: Vec<_> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
+        let mut tasks: Vec<_> = self.children.tasks().into_iter().map(|(task, _)| task).collect();
         tasks.sort_by_key(|task| task.number());
         Ok(tasks.iter().map(|task| task.report()).collect())
     }
 
     /// Returns a task's row in the store.
     pub async fn row(&self, id: &str) -> Result<TaskRow> {
-        let task = self.family.task(id)?;
-        self.session.stores.store.task(&task.id).await
+        let task = self.children.task(id)?;
+        self.session.sources.store.task(&task.id).await
     }
 
     /// Lists calls of this session's tasks that wait for approval.
     pub async fn open_approvals(&self) -> Result<Vec<ParkedCall>> {
-        let open = self.session.stores.store.approvals(ApprovalQuery::Open).await?;
+        let open = self.session.sources.store.approvals(ApprovalQuery::Open).await?;
         Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
     }
 
@@ -213,48 +213,48 @@ impl HostSession {
         parked: &ParkedCall,
         answer: approval::ApprovalAnswer,
     ) -> Result<ParkedCall> {
-        self.session.stores.store.answer(&parked.id, &parked.request.hash, answer).await
+        self.session.sources.store.answer(&parked.id, &parked.request.hash, answer).await
     }
 
     /// Returns the tasks that have not ended.
-    pub fn at_work(&self) -> Vec<TaskId> {
-        self.family.running().iter().map(|task| task.id.clone()).collect()
+    pub fn unfinished(&self) -> Vec<TaskId> {
+        self.children.unfinished().iter().map(|task| task.id.clone()).collect()
     }
 
     /// Loads definitions and tasks of other processes in this session.
     async fn sync_with_store(&self) -> Result<()> {
         let _one_at_a_time = self.syncing.lock().await;
         self.session.recall_agents().await?;
-        let of = TaskFilter::ChildrenOf(self.family.parent.id.clone());
+        let of = TaskFilter::ChildrenOf(self.children.parent.id.clone());
         let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
         let running = TaskQuery::running(of);
-        let mut rows = self.session.stores.store.find_tasks(newest).await?;
+        let mut rows = self.session.sources.store.find_tasks(newest).await?;
         self.session.reserve_numbers(rows.iter());
-        for row in self.session.stores.store.find_tasks(running).await? {
+        for row in self.session.sources.store.find_tasks(running).await? {
             if !rows.iter().any(|known| known.id == row.id) {
                 rows.push(row);
             }
         }
         let (known, new): (Vec<TaskRow>, Vec<TaskRow>) =
-            rows.into_iter().partition(|row| self.family.task(row.id.short()).is_ok());
+            rows.into_iter().partition(|row| self.children.task(row.id.short()).is_ok());
         for row in &known {
-            self.session.refresh(&self.family, row).await;
+            self.session.refresh(&self.children, row).await;
         }
         if new.is_empty() {
             return Ok(());
         }
-        self.session.restore_children(&self.family, new, |_| false, &BegunTasks::default(), false).await
+        self.session.restore_children(&self.children, new, |_| false, &BegunTasks::default(), false).await
     }
 
     /// Releases ownership of all tasks that this process drives, so that another one can claim them. Later writes from
     /// here fail. Returns the released tasks.
-    pub async fn let_go(&self) -> Result<Vec<TaskId>> {
-        self.session.let_go(&self.family.parent.id).await
+    pub async fn release_tasks(&self) -> Result<Vec<TaskId>> {
+        self.session.release_tasks(&self.children.parent.id).await
     }
 
     /// Cancels all tasks of this host and waits a moment for their ends.
     pub async fn cancel_all(&self) {
-        self.session.cancel_all(&self.family).await;
+        self.session.cancel_all(&self.children).await;
     }
 }
 

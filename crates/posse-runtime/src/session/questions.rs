@@ -115,7 +115,7 @@ async fn answer_to(
     wait: Duration,
     cancel: &CancellationToken,
 ) -> Result<Option<String>> {
-    let TaskQuestion { question, state } = session.stores.store.ask_question(question).await?;
+    let TaskQuestion { question, state } = session.sources.store.ask_question(question).await?;
     if let QuestionState::Answered(text) = state {
         return Ok(Some(text));
     }
@@ -131,7 +131,7 @@ async fn answer_to(
         return Ok(answered);
     }
     // Another process may have answered first.
-    match session.stores.store.close_question(&task.id, id).await?.state {
+    match session.sources.store.close_question(&task.id, id).await?.state {
         QuestionState::Answered(text) => Ok(Some(text)),
         QuestionState::Open | QuestionState::Closed => Ok(None),
     }

@@ -85,7 +85,7 @@ async fn answer(
     let participant = session.participant(task);
     let caller =
         ContextCaller { session: &session.id, participant: &participant, idempotency_key: Some(call.key) };
-    let answered = perform(&*session.stores.store, caller, request);
+    let answered = perform(&*session.sources.store, caller, request);
     // Only a wait takes time, and it is bounded by the caller's.
     tokio::select! {
         biased;

@@ -33,7 +33,7 @@ pub(crate) struct LiveTask {
     pub revived: bool,
     pub stored: StoredState,
     /// Worktree of an isolated task, set before it runs.
-    pub place: OnceLock<TaskWorktree>,
+    pub worktree: OnceLock<TaskWorktree>,
     /// Account of the task: reserved at spawn, returned at its end.
     budget: Mutex<Option<Arc<TaskAccount>>>,
     began: Instant,
@@ -52,13 +52,12 @@ pub(crate) struct StoredState {
     exists: AtomicBool,
     /// Epoch at which the task may be written to: 1, or that of its adoption.
     epoch: AtomicU64,
-    /// Number of its records.
     records: AtomicU64,
 }
 
 impl StoredState {
     fn new(mode: StartMode) -> Self {
-        let exists = AtomicBool::new(mode == StartMode::Again);
+        let exists = AtomicBool::new(mode == StartMode::Resumed);
         Self { mode, exists, epoch: AtomicU64::new(1), records: AtomicU64::new(1) }
     }
 
@@ -82,12 +81,10 @@ impl StoredState {
         self.epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         self.records.load(Ordering::Relaxed)
     }
 
-    /// Sets the number of records.
     pub fn set_records(&self, records: usize) {
         self.records.store(records as u64, Ordering::Relaxed);
     }
@@ -115,7 +112,7 @@ pub(crate) enum StartMode {
     /// Created by this process.
     Afresh,
     /// Created by an earlier process and claimed by this one, even if it never started.
-    Again,
+    Resumed,
 }
 
 #[derive(Clone, Default, PartialEq)]
@@ -148,7 +145,6 @@ struct OpenQuestion {
 }
 
 impl LiveTask {
-    /// Creates a live task.
     pub fn new(id: TaskId, start: Arc<TaskStart>, stop: StopTokens, begin: StartMode) -> Self {
         Self {
             agent: start.agent.name.clone(),
@@ -159,7 +155,7 @@ impl LiveTask {
             alone: false,
             revived: false,
             stored: StoredState::new(begin),
-            place: OnceLock::new(),
+            worktree: OnceLock::new(),
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(TaskProgress::default()),
@@ -170,9 +166,9 @@ impl LiveTask {
     }
 
     /// Sets the worktree, once, before the task runs.
-    pub fn set_worktree(&self, place: Option<TaskWorktree>) {
-        if let Some(place) = place {
-            self.place.get_or_init(|| place);
+    pub fn set_worktree(&self, worktree: Option<TaskWorktree>) {
+        if let Some(worktree) = worktree {
+            self.worktree.get_or_init(|| worktree);
         }
     }
 
@@ -186,7 +182,6 @@ impl LiveTask {
         lock(&self.budget).clone()
     }
 
-    /// Returns the current progress.
     pub fn progress(&self) -> TaskProgress {
         self.progress.borrow().clone()
     }
@@ -215,7 +210,6 @@ impl LiveTask {
         self.began.elapsed()
     }
 
-    /// Returns a report of the current progress.
     pub fn report(&self) -> TaskReport {
         TaskReport::from_task(self, self.progress())
     }
@@ -263,12 +257,10 @@ impl LiveTask {
         self.delivery.reported.swap(true, Ordering::Relaxed)
     }
 
-    /// Tells whether the task has ended.
     pub fn is_done(&self) -> bool {
         self.progress.borrow().done.is_some()
     }
 
-    /// Waits for the end.
     pub async fn done(&self) -> TaskProgress {
         loop {
             // Subscribed first, so that no notification is missed.
@@ -288,12 +280,10 @@ impl LiveTask {
         });
     }
 
-    /// Marks the task as running.
     pub fn set_running(&self) {
         self.update(|progress| progress.stage = TaskStage::Running);
     }
 
-    /// Marks the task as ended.
     pub fn finish(&self, done: Done, turns: u32) {
         *lock(&self.budget) = None;
         self.update(|progress| {

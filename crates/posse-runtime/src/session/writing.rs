@@ -4,7 +4,7 @@ use posse_core::grant::Rights;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
-use super::family::ParentTask;
+use super::children::ParentTask;
 
 /// Refuses a request with write paths for a parent that may not write.
 pub(super) fn check(parent: &ParentTask, asked: &Rights) -> Result<()> {

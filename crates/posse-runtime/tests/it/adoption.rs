@@ -182,7 +182,7 @@ async fn of_two_processes_that_see_the_same_dead_owner_one_adopts_the_task() {
     let resumed = records.iter().filter(|record| matches!(record, Record::Resumed { .. })).count();
     assert_eq!((resumed, status(&left, &child).await), (1, "completed"), "{records:?}");
     for host in hosts {
-        assert_eq!(host.at_work(), [], "both have heard of its end");
+        assert_eq!(host.unfinished(), [], "both have heard of its end");
     }
 }
 
@@ -405,8 +405,8 @@ async fn a_task_that_is_driven_no_more_can_be_let_go() {
         left += 1;
         assert_eq!(store.task(&child).await.unwrap().owner, "test");
         let other = TaskId::child("s1", 9);
-        assert_eq!(session.let_go(&other).await.unwrap(), [], "it is not below that one");
-        assert_eq!(session.let_go(&root).await.unwrap(), std::slice::from_ref(&child));
+        assert_eq!(session.release_tasks(&other).await.unwrap(), [], "it is not below that one");
+        assert_eq!(session.release_tasks(&root).await.unwrap(), std::slice::from_ref(&child));
         let row = store.task(&child).await.unwrap();
         assert_eq!((row.owner.as_str(), row.state.is_running()), ("", true));
     }

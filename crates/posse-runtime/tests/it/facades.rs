@@ -13,7 +13,7 @@ use posse_core::message::{Message, ToolResult};
 use posse_core::outcome::{Outcome, OutcomeStatus, StopReason};
 use posse_core::pattern::ToolPattern;
 use posse_core::run::replay;
-use posse_core::task::NO_CONTEXT;
+use posse_core::task::CONTEXT_PLACEHOLDER;
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_runtime::driver::{ResumeMode, StopTokens};
 use posse_runtime::ports::{
@@ -21,7 +21,7 @@ use posse_runtime::ports::{
 };
 use posse_runtime::session::facades::{Facade, SessionFacades, guidance};
 use posse_runtime::session::{
-    RULES, Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+    DEFAULT_LIMITS, Session, SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -58,7 +58,7 @@ pub struct Room {
 fn agents() -> Vec<Arc<Definition>> {
     let inherits = |name: &str| Definition { rights: Rights::default(), ..(*definition(name, &[])).clone() };
     let investigator = Definition {
-        prompt: format!("Investigate {{{{task}}}}\n\n{NO_CONTEXT}\n\n## Tools\n{{{{tools}}}}\n"),
+        prompt: format!("Investigate {{{{task}}}}\n\n{CONTEXT_PLACEHOLDER}\n\n## Tools\n{{{{tools}}}}\n"),
         task_in: Some(posse_core::definition::TaskIn::System),
         ..inherits("investigator")
     };
@@ -95,7 +95,7 @@ fn room_asking(
     policy: ApprovalPolicy,
     asks: Rights,
 ) -> Room {
-    room_of(script, facades, depth, store, (policy, asks), RULES)
+    room_of(script, facades, depth, store, (policy, asks), DEFAULT_LIMITS)
 }
 
 fn room_of(
@@ -119,7 +119,7 @@ fn room_of(
     let granted = ["read", "write", "subagent", "shared_context", "ask_parent", "report_progress"];
     let session = SessionBuilder {
         id: "s1".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "test".to_owned(),
             lives: |_| false,
             store: store.clone(),
@@ -445,7 +445,7 @@ async fn an_investigation_returns_its_parts() {
     let start = start_of(&room.child(1).await).unwrap();
     let limits = &start.agent.limits;
     assert_eq!((limits.tool_calls_max, limits.wall_ms_max), (8, 60_000));
-    assert!(start.opening().0.contains("jwt.rs is new") && !start.opening().0.contains(NO_CONTEXT));
+    assert!(start.opening().0.contains("jwt.rs is new") && !start.opening().0.contains(CONTEXT_PLACEHOLDER));
     assert!(start.opening().0.contains(GOOD));
     // R268: the tools it has, and none to delegate with.
     assert!(start.opening().0.contains("## Tools\n- `read`\n"), "{}", start.opening().0);
@@ -519,7 +519,7 @@ async fn recursion_does_not_multiply_the_tasks_of_a_session() {
         "#
     );
     let script: &'static str = Box::leak(script.into_boxed_str());
-    let rules = BoardLimits { running_max: 64, ..RULES };
+    let rules = BoardLimits { running_max: 64, ..DEFAULT_LIMITS };
     let room = room_ruled(script, &[Facade::Subagent], 2, rules);
     let boss = posse_core::agent::Agent {
         limits: Limits { calls_per_turn_max: 64, ..Limits::default() },
@@ -1026,7 +1026,7 @@ fn the_guide_has_numbers_to_begin_with() {
 
 /// A room where somebody is asked about calls of this tool.
 fn asking(script: &'static str, tool: &str) -> Room {
-    asking_through(script, tool, &[Facade::Launch], RULES)
+    asking_through(script, tool, &[Facade::Launch], DEFAULT_LIMITS)
 }
 
 fn asking_through(script: &'static str, tool: &str, doors: &[Facade], rules: BoardLimits) -> Room {
@@ -1145,7 +1145,7 @@ async fn nobody_is_asked_through_any_door_when_there_is_no_place() {
             spawn.repeat(5)
         );
         let doors = [Facade::Subagent, Facade::Agent, Facade::RunSubagent];
-        let rules = BoardLimits { open_max: 5, ..RULES };
+        let rules = BoardLimits { open_max: 5, ..DEFAULT_LIMITS };
         let room = asking_through(script.leak(), "subagent", &doors, rules);
         let answering = async {
             let first = question(&room.store).await;

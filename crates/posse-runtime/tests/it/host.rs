@@ -170,15 +170,15 @@ async fn what_is_let_go_of_goes_on_with_whoever_comes_next() {
     call(&first, spawn("helper")).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     let id = TaskId::child("s1", 1);
-    assert_eq!(first.at_work(), std::slice::from_ref(&id));
-    assert_eq!(first.let_go().await.unwrap(), std::slice::from_ref(&id));
+    assert_eq!(first.unfinished(), std::slice::from_ref(&id));
+    assert_eq!(first.release_tasks().await.unwrap(), std::slice::from_ref(&id));
     let row = store.task(&id).await.unwrap();
     assert_eq!((row.state.wire(), row.owner.as_str()), ("running", ""), "nobody drives it");
     let second = host("second", &store).await;
     assert_eq!(wait(&second, "t_01").await["status"], "completed");
     let row = store.task(&id).await.unwrap();
     assert_eq!((row.state.wire(), row.owner.as_str()), ("completed", "second"));
-    assert_eq!(first.let_go().await.unwrap(), [], "what has ended is nobody's");
+    assert_eq!(first.release_tasks().await.unwrap(), [], "what has ended is nobody's");
 }
 
 #[tokio::test(start_paused = true)]

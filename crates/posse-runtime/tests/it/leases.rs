@@ -16,7 +16,7 @@ use posse_runtime::ports::{
     BoxFuture, JournalStore, LeaseRequest, LeaseStore, NewTask, Tool, ToolInput, ToolOutput,
 };
 use posse_runtime::session::{
-    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -89,7 +89,7 @@ fn room(script: &'static str) -> Room {
     };
     let session = SessionBuilder {
         id: "s1".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "test".to_owned(),
             lives: |_| true,
             store: store.clone(),

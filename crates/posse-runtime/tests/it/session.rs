@@ -20,7 +20,7 @@ use posse_runtime::driver::ResumeMode;
 use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
 use posse_runtime::ports::{JournalStore, ModelResolver, OpenModel, TaskRow};
 use posse_runtime::session::{
-    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -87,7 +87,7 @@ pub fn session_of(
 ) -> Arc<Session> {
     SessionBuilder {
         id: "s1".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: owner.to_owned(),
             lives,
             store,

@@ -29,7 +29,7 @@ use posse_runtime::ports::{
     BoxFuture, DeltaSink, JournalStore, Model, ModelRequest, ModelResolver, OpenModel,
 };
 use posse_runtime::session::{
-    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers,
+    Session, SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -84,7 +84,7 @@ async fn play(seed: u64, seen: &mut Seen) -> Result<(), String> {
     });
     let session = SessionBuilder {
         id: "s".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "test".to_owned(),
             lives: |_| false,
             store: store.clone(),

@@ -13,7 +13,7 @@ use posse_models::scripted::ScriptedModel;
 use posse_runtime::budget::ModelTariff;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ModelResolver, Observer, OpenModel};
-use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse_runtime::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
@@ -63,7 +63,7 @@ pub async fn play(
     helper.rights = Rights::only(["shared_context"]);
     let session = SessionBuilder {
         id: "s1".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "test".to_owned(),
             lives: |_| false,
             store: store.clone(),

@@ -19,7 +19,7 @@ use posse::ports::{
     BoxFuture, DeltaSink, JournalStore, Model, ModelRequest, ModelResolver, OpenModel, Tool, ToolInput,
     ToolOutput,
 };
-use posse::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse::session::{SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers};
 use posse::toolbox::Toolbox;
 use posse::{Error, ErrorCode, Result};
 use posse_testkit::memory::MemoryStore;
@@ -204,7 +204,7 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
     let names = ["bash", "grep", "read", "write"];
     let session = SessionBuilder {
         id: "s1".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "test".to_owned(),
             lives: |_| false,
             store: store.clone(),

@@ -15,7 +15,9 @@ use posse::core::outcome::{OutcomeStatus, StopReason};
 use posse::driver::start;
 use posse::models::governor::RateGovernor;
 use posse::ports::{JournalStore, ModelResolver, OpenModel};
-use posse::session::{RULES, SessionBuilder, SessionPlace, SessionPolicy, SessionStores, SessionWatchers};
+use posse::session::{
+    DEFAULT_LIMITS, SessionBuilder, SessionPlace, SessionPolicy, SessionSources, SessionWatchers,
+};
 use posse_testkit::server::{Answer, Recorded, Server};
 use posse_testkit::wire::{LoopbackFormat, Say, results, turn};
 use serde_json::json;
@@ -107,7 +109,7 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
     let place = SessionPlace::new(".", stage.tools());
     let session = SessionBuilder {
         id: "s1".to_owned(),
-        stores: SessionStores {
+        sources: SessionSources {
             owner: "test".to_owned(),
             lives: |_| false,
             store: stage.store.clone(),
@@ -115,7 +117,7 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
             agents: Arc::new(vec![worker()]),
         },
         policy: SessionPolicy {
-            rules: posse::core::board::BoardLimits { running_max: CHILDREN, ..RULES },
+            rules: posse::core::board::BoardLimits { running_max: CHILDREN, ..DEFAULT_LIMITS },
             ..SessionPolicy::new(Grant::root(["look", "subagent"].map(str::to_owned), 1))
         },
         place,

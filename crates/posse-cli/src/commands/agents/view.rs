@@ -9,7 +9,7 @@ use posse_definitions::inspect::{
 };
 use posse_mcp::registry::ServerFilter;
 use posse_messages::say;
-use posse_runtime::session::usual;
+use posse_runtime::session::default_limits;
 use serde_json::{Value, json};
 
 use crate::args::{RunOptions, TaskFlags};
@@ -29,7 +29,7 @@ pub fn inspector(setup: &Setup, allow: &[String]) -> Result<AgentInspector> {
         Ok(agent) => agent,
         Err(_) => setup.orchestrator_with(&how, NO_MODEL.to_owned()),
     };
-    let base = Agent { limits: usual(&base.limits), ..base };
+    let base = Agent { limits: default_limits(&base.limits), ..base };
     Ok(AgentInspector { base, grant, models: setup.models(&how)?, tools, denied: setup.denied(&found)? })
 }
 

@@ -156,7 +156,7 @@ pub async fn respond(delegation: &Delegation, call: DelegationCall<'_>, argument
 
 /// A call that is repeated after a crash was counted the first time.
 fn is_again(delegation: &Delegation, call: DelegationCall<'_>) -> bool {
-    delegation.family().with_key(call.key).is_some()
+    delegation.children_of().with_key(call.key).is_some()
 }
 
 fn too_short() -> String {
@@ -217,7 +217,7 @@ async fn keep(session: &Session, call: DelegationCall<'_>, delegated: &Delegated
     let (participant, request) = (session.participant(id), format!("{}/findings", call.key));
     let caller =
         ContextCaller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
-    Some(match change(&*session.stores.store, caller, ContextChange::Write(write)).await {
+    Some(match change(&*session.sources.store, caller, ContextChange::Write(write)).await {
         Ok(_) => format!("\n\n[kept in shared context as `{key}`]"),
         Err(e) => format!("\n\n[not kept in shared context: {}]", e.message().english()),
     })

@@ -129,7 +129,7 @@ fn request(agent: String, parameters: &LaunchParameters) -> TaskRequest {
                 process_bytes: Some(PROCESS_BYTES_MAX),
                 ..TaskBounds::default()
             },
-            turns_usual: Some(TURNS),
+            default_turns: Some(TURNS),
             ..DoorBounds::default()
         },
         rights,

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use super::facades::{alias_tag, task_tag};
 use super::task::{Done, LiveTask, Tasks};
 use crate::budget::TaskAccount;
-use crate::delegation::{announcement, loose_end};
+use crate::delegation::{announcement, uncollected_warning};
 use crate::driver::StopTokens;
 use crate::inbox::{ChildNews, InboxMessage, TaskInbox};
 use crate::ports::{ResultDelivery, TaskWorktree};
@@ -31,9 +31,8 @@ pub(crate) struct ParentTask {
     pub agent: Agent,
     pub workspace: String,
     /// Worktree of an isolated parent; its children share it.
-    pub place: Option<TaskWorktree>,
+    pub worktree: Option<TaskWorktree>,
     pub budget: Arc<TaskAccount>,
-    /// Messages for the parent.
     pub inbox: TaskInbox,
     /// Stops the parent, with its children.
     pub own: StopTokens,
@@ -59,7 +58,7 @@ impl ParentTask {
             grant: start.grant.clone(),
             agent: start.agent.clone(),
             workspace: start.workspace.clone(),
-            place: None,
+            worktree: None,
             budget,
             inbox,
             stop: own.child(),
@@ -72,7 +71,7 @@ impl ParentTask {
 
 pub(crate) struct ChildTasks {
     pub parent: ParentTask,
-    children: Mutex<ChildState>,
+    state: Mutex<ChildState>,
     /// Notified when a task is in the store.
     stored: Notify,
 }
@@ -114,22 +113,21 @@ impl ChildState {
 }
 
 impl ChildTasks {
-    /// Creates the task table of a parent.
     pub fn new(parent: ParentTask, rules: BoardLimits) -> Self {
-        let children = ChildState {
+        let state = ChildState {
             board: TaskBoard::new(rules),
             tasks: Tasks::new(),
             keys: HashMap::new(),
             revived: Vec::new(),
         };
-        Self { parent, children: Mutex::new(children), stored: Notify::new() }
+        Self { parent, state: Mutex::new(state), stored: Notify::new() }
     }
 
     /// Admits a task, or says why not.
     pub fn admit(&self, task: &Arc<LiveTask>, now_ms: u64) -> Result<Admission> {
-        let mut children = self.lock();
-        let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
-        children.insert(task);
+        let mut state = self.lock();
+        let admission = state.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
+        state.insert(task);
         Ok(admission)
     }
 
@@ -145,27 +143,27 @@ impl ChildTasks {
 
     /// Adds a task of an earlier process.
     pub fn recall(&self, task: &Arc<LiveTask>, past: PastState, now_ms: u64) -> Admission {
-        let mut children = self.lock();
-        children.insert(task);
-        children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
+        let mut state = self.lock();
+        state.insert(task);
+        state.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
     /// Removes a task and returns the board's decisions.
     pub fn forget(&self, task: &LiveTask, now_ms: u64) -> Vec<BoardMove> {
-        let mut children = self.lock();
-        children.tasks.remove(task.id.short());
+        let mut state = self.lock();
+        state.tasks.remove(task.id.short());
         if let Some(key) = &task.start.link.key {
-            children.keys.remove(key);
+            state.keys.remove(key);
         }
-        children.board.forget(task.id.short(), now_ms)
+        state.board.forget(task.id.short(), now_ms)
     }
 
     /// Ends a task: its result can be collected, and others may start.
     pub fn ended(&self, task: &LiveTask, done: Done, turns: u32, now_ms: u64) -> Vec<BoardMove> {
         let end = end_of(&done);
-        let mut children = self.lock();
+        let mut state = self.lock();
         task.finish(done, turns);
-        children.board.ended(task.id.short(), end, now_ms)
+        state.board.ended(task.id.short(), end, now_ms)
     }
 
     /// Records that a task has the write lease that it waited for.
@@ -175,40 +173,40 @@ impl ChildTasks {
 
     /// Cancels a task and returns the board's decisions.
     pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<LiveTask>, CancelOutcome, Vec<BoardMove>)> {
-        let mut children = self.lock();
-        let id = children.own_id(id);
-        let (met, moves) = children.board.cancel(&id, now_ms)?;
-        Ok((children.tasks[&id].clone(), met, moves))
+        let mut state = self.lock();
+        let id = state.own_id(id);
+        let (met, moves) = state.board.cancel(&id, now_ms)?;
+        Ok((state.tasks[&id].clone(), met, moves))
     }
 
     /// Collects a task's result, once.
     pub fn collect(&self, id: &str) -> Result<Arc<LiveTask>> {
-        let mut children = self.lock();
-        let id = children.own_id(id);
-        children.board.collect(&id)?;
-        Ok(children.tasks[&id].clone())
+        let mut state = self.lock();
+        let id = state.own_id(id);
+        state.board.collect(&id)?;
+        Ok(state.tasks[&id].clone())
     }
 
     /// Restores that the end of a task was announced by an earlier process.
     pub fn recall_told(&self, id: &str) {
-        let mut children = self.lock();
-        if let Some(task) = children.tasks.get(id).cloned() {
-            children.mark_told(&task);
+        let mut state = self.lock();
+        if let Some(task) = state.tasks.get(id).cloned() {
+            state.mark_told(&task);
         }
     }
 
     /// Applies the delivery state of the store: another process may have reported, read or collected a result.
     pub fn note_delivery(&self, id: &str, delivery: &ResultDelivery) {
-        let mut children = self.lock();
-        let Some(task) = children.tasks.get(id).cloned() else { return };
+        let mut state = self.lock();
+        let Some(task) = state.tasks.get(id).cloned() else { return };
         if *delivery >= ResultDelivery::Reported {
             task.set_reported();
         }
         match delivery {
             ResultDelivery::Unreported | ResultDelivery::Reported => {}
-            ResultDelivery::Read => children.board.read(id),
+            ResultDelivery::Read => state.board.read(id),
             // A task that has not ended here yet is refreshed again when it has.
-            ResultDelivery::Collected { .. } => drop(children.board.collect(id)),
+            ResultDelivery::Collected { .. } => drop(state.board.collect(id)),
         }
     }
 
@@ -219,16 +217,16 @@ impl ChildTasks {
 
     /// Returns a task that was not collected yet.
     pub fn tracked(&self, id: &str) -> Result<Arc<LiveTask>> {
-        let mut children = self.lock();
-        let id = children.own_id(id);
-        children.board.check(&id)?;
-        Ok(children.tasks[&id].clone())
+        let mut state = self.lock();
+        let id = state.own_id(id);
+        state.board.check(&id)?;
+        Ok(state.tasks[&id].clone())
     }
 
     /// Returns any task of this parent, also a collected one.
     pub fn task(&self, id: &str) -> Result<Arc<LiveTask>> {
-        let children = self.lock();
-        children.tasks.get(&children.own_id(id)).cloned().ok_or_else(|| {
+        let state = self.lock();
+        state.tasks.get(&state.own_id(id)).cloned().ok_or_else(|| {
             let text = localized!("task-not-yours", task = prefix(id, 80));
             Error::new(ErrorCode::TaskNotFound, text).hint(localized!("task-not-yours-hint"))
         })
@@ -236,20 +234,15 @@ impl ChildTasks {
 
     /// Returns every task, and whether it was collected.
     pub fn tasks(&self) -> Vec<(Arc<LiveTask>, bool)> {
-        let children = self.lock();
-        children
-            .tasks
-            .values()
-            .map(|task| (task.clone(), children.board.is_tracked(task.id.short())))
-            .collect()
+        let state = self.lock();
+        state.tasks.values().map(|task| (task.clone(), state.board.is_tracked(task.id.short()))).collect()
     }
 
     /// Returns the open tasks whose end no `wait` has reported, oldest first.
     pub fn unreported(&self) -> Vec<Arc<LiveTask>> {
-        let children = self.lock();
-        let tracked =
-            |task: &&Arc<LiveTask>| children.board.is_tracked(task.id.short()) && !task.is_reported();
-        let mut tasks: Vec<Arc<LiveTask>> = children.tasks.values().filter(tracked).cloned().collect();
+        let state = self.lock();
+        let tracked = |task: &&Arc<LiveTask>| state.board.is_tracked(task.id.short()) && !task.is_reported();
+        let mut tasks: Vec<Arc<LiveTask>> = state.tasks.values().filter(tracked).cloned().collect();
         tasks.sort_by_key(|task| task.number());
         tasks
     }
@@ -288,17 +281,17 @@ impl ChildTasks {
     }
 
     /// Counts tasks that run or can start without another admission.
-    pub fn places_taken(&self) -> usize {
-        self.lock().board.places_taken()
+    pub fn slots_taken(&self) -> usize {
+        self.lock().board.slots_taken()
     }
 
     /// Returns the tasks that have not ended.
-    pub fn running(&self) -> Vec<Arc<LiveTask>> {
+    pub fn unfinished(&self) -> Vec<Arc<LiveTask>> {
         self.lock().tasks.values().filter(|task| !task.is_done()).cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, ChildState> {
-        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -310,17 +303,17 @@ impl ChildNews for ChildTasks {
         if self.parent.outside {
             return Vec::new();
         }
-        let mut children = self.lock();
+        let mut state = self.lock();
         let news = |task: &&Arc<LiveTask>| {
-            task.is_done() && children.board.is_tracked(task.id.short()) && !task.is_told()
+            task.is_done() && state.board.is_tracked(task.id.short()) && !task.is_told()
         };
-        let mut ended: Vec<Arc<LiveTask>> = children.tasks.values().filter(news).cloned().collect();
+        let mut ended: Vec<Arc<LiveTask>> = state.tasks.values().filter(news).cloned().collect();
         ended.sort_by_key(|task| task.number());
         ended.truncate(ENDS_MAX);
         for task in &ended {
-            children.mark_told(task);
+            state.mark_told(task);
         }
-        let revived = std::mem::take(&mut children.revived);
+        let revived = std::mem::take(&mut state.revived);
         let go_on = (!revived.is_empty()).then(|| InboxMessage {
             key: format!("{REVIVED}{}", revived.join(",")),
             text: format!(
@@ -334,12 +327,12 @@ impl ChildNews for ChildTasks {
         go_on.into_iter().chain(ended.into_iter().map(message)).collect()
     }
 
-    fn loose_ends(&self) -> Vec<String> {
+    fn unfinished_children_warnings(&self) -> Vec<String> {
         if self.parent.outside {
             return Vec::new();
         }
-        let children = self.lock();
-        let mut tasks: Vec<&Arc<LiveTask>> = children.tasks.values().collect();
+        let state = self.lock();
+        let mut tasks: Vec<&Arc<LiveTask>> = state.tasks.values().collect();
         tasks.sort_by_key(|task| task.number());
         let warning = |task: &Arc<LiveTask>| {
             let id = task.id.short();
@@ -348,7 +341,7 @@ impl ChildNews for ChildTasks {
                     format!("{id} was still running when its orchestrator ended, and was cancelled")
                 });
             }
-            loose_end(task).filter(|_| children.board.is_unread(id))
+            uncollected_warning(task).filter(|_| state.board.is_unread(id))
         };
         tasks.into_iter().filter_map(warning).collect()
     }
