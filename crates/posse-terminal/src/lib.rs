@@ -4,4 +4,5 @@
 #![forbid(unsafe_code)]
 
 pub mod markdown;
+pub mod rows;
 pub mod style;
