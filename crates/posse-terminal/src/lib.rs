@@ -4,5 +4,6 @@
 #![forbid(unsafe_code)]
 
 pub mod markdown;
+pub mod painter;
 pub mod rows;
 pub mod style;
