@@ -46,7 +46,7 @@ pub struct CursorSpot {
 /// Result of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PaintStep {
-    /// Nothing changed, nothing was written.
+    /// No change; no byte was written.
     Idle,
     /// A frame was written.
     Painted,

@@ -1,14 +1,12 @@
 //! Colors of fenced code, within a time budget per block.
 
+use std::fmt;
+use std::time::Duration;
+
 use crate::style::TextStyle;
 
 /// A run of bytes of a code line with one style.
 pub(super) type CodeSpan = (usize, TextStyle);
-
-#[cfg(not(feature = "syntax-colors"))]
-pub use plain::CodeColors;
-#[cfg(feature = "syntax-colors")]
-pub use scoped::CodeColors;
 
 /// Colors of one block of code, line by line.
 pub(super) trait BlockColors {
@@ -16,34 +14,67 @@ pub(super) trait BlockColors {
     fn next_line(&mut self, line: &str) -> Option<Vec<CodeSpan>>;
 }
 
+/// Longest info string that can name a language.
+const LANGUAGE_BYTES_MAX: usize = 32;
+
+/// Syntax colors of fenced code. A build without the feature `syntax-colors` leaves all code plain.
+#[derive(Clone, Default)]
+pub struct CodeColors {
+    worker: Option<worker::ColorWorker>,
+    budget: Duration,
+}
+
+impl CodeColors {
+    /// Returns colors that leave all code plain.
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    /// Starts the thread that computes colors: loading a grammar takes longer than a frame. A block gets this much time (20 ms
+    /// while a person watches); code that is not colored by then stays plain. The thread ends with the last clone.
+    pub fn start(budget: Duration) -> Self {
+        Self { worker: worker::start(), budget }
+    }
+
+    pub(super) fn block(&self, language: &str) -> Option<Box<dyn BlockColors + Send>> {
+        let token = language.trim_start_matches(['{', '.', ' ']);
+        let token = token.split([' ', ',', '{', '}', ':', ';']).next().unwrap_or_default();
+        if token.is_empty() || token.len() > LANGUAGE_BYTES_MAX {
+            return None;
+        }
+        Some(self.worker.as_ref()?.block(token, self.budget))
+    }
+}
+
+impl fmt::Debug for CodeColors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeColors").field("is_on", &self.worker.is_some()).finish_non_exhaustive()
+    }
+}
+
 #[cfg(not(feature = "syntax-colors"))]
-mod plain {
+mod worker {
+    use std::time::Duration;
+
     use super::BlockColors;
 
-    /// Colors of code; this build has none.
-    #[derive(Debug, Clone, Default)]
-    pub struct CodeColors;
+    /// A worker that this build does not have.
+    #[derive(Clone)]
+    pub(super) enum ColorWorker {}
 
-    impl CodeColors {
-        /// Returns the colors of a build without syntax colors: none.
-        pub fn off() -> Self {
-            Self
+    impl ColorWorker {
+        pub(super) fn block(&self, _language: &str, _budget: Duration) -> Box<dyn BlockColors + Send> {
+            match *self {}
         }
+    }
 
-        /// Returns the colors of a build without syntax colors: none.
-        pub fn start(_budget: std::time::Duration) -> Self {
-            Self
-        }
-
-        pub(in crate::markdown) fn block(&self, _language: &str) -> Option<Box<dyn BlockColors + Send>> {
-            None
-        }
+    pub(super) fn start() -> Option<ColorWorker> {
+        None
     }
 }
 
 #[cfg(feature = "syntax-colors")]
-mod scoped {
-    use std::fmt;
+mod worker {
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::time::{Duration, Instant};
 
@@ -54,53 +85,22 @@ mod scoped {
 
     /// Lines of a block that get colors; a person reads the rest without.
     const LINES_MAX: usize = 200;
-    /// Longest info string that can name a language.
-    const LANGUAGE_BYTES_MAX: usize = 32;
-
-    /// Syntax colors, computed on a thread of its own: loading a grammar takes longer than a frame.
+    /// The thread that computes colors.
     #[derive(Clone)]
-    pub struct CodeColors {
-        worker: Option<Sender<ColorRequest>>,
-        budget: Duration,
-    }
+    pub(super) struct ColorWorker(Sender<ColorRequest>);
 
-    impl CodeColors {
-        /// Returns colors that leave all code plain.
-        pub fn off() -> Self {
-            Self { worker: None, budget: Duration::ZERO }
-        }
-
-        /// Starts the thread. A block gets this much time (20 ms while a person watches); what is not colored by then stays
-        /// plain. The thread ends with the last clone.
-        pub fn start(budget: Duration) -> Self {
-            let (worker, requests) = channel();
-            let started =
-                std::thread::Builder::new().name("code-colors".to_owned()).spawn(move || answer(&requests));
-            Self { worker: started.ok().map(|_| worker), budget }
-        }
-
-        pub(in crate::markdown) fn block(&self, language: &str) -> Option<Box<dyn BlockColors + Send>> {
-            let worker = self.worker.clone()?;
-            let token = language.trim_start_matches(['{', '.', ' ']);
-            let token = token.split([' ', ',', '{', '}', ':', ';']).next().unwrap_or_default();
-            if token.is_empty() || token.len() > LANGUAGE_BYTES_MAX {
-                return None;
-            }
-            let state = ColorState::Named(token.to_owned());
-            Some(Box::new(ColoredBlock { worker, state: Some(state), left: self.budget, lines: 0 }))
+    impl ColorWorker {
+        pub(super) fn block(&self, language: &str, budget: Duration) -> Box<dyn BlockColors + Send> {
+            let state = Some(ColorState::Named(language.to_owned()));
+            Box::new(ColoredBlock { worker: self.0.clone(), state, left: budget, lines: 0 })
         }
     }
 
-    impl Default for CodeColors {
-        fn default() -> Self {
-            Self::off()
-        }
-    }
-
-    impl fmt::Debug for CodeColors {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.debug_struct("CodeColors").field("is_on", &self.worker.is_some()).finish_non_exhaustive()
-        }
+    /// Starts the thread; `None` if the system has none left.
+    pub(super) fn start() -> Option<ColorWorker> {
+        let (worker, requests) = channel();
+        let thread = std::thread::Builder::new().name("code-colors".to_owned());
+        thread.spawn(move || answer(&requests)).ok().map(|_| ColorWorker(worker))
     }
 
     /// Parser state between two lines of a block; it travels with the request, so the thread keeps nothing.

@@ -179,14 +179,15 @@ impl TreeModel {
             let (state, figures) = (RowState::Queued, RowFigures::default());
             return RowView { branch, state, id, agent, task, action, figures, is_root };
         };
-        let total = view.usage.total();
+        let total = view.model.usage.total();
         let figures = RowFigures {
-            model: view.model.clone(),
+            model: view.model.name.clone(),
             turn: match view.turns_max {
                 0 => String::new(),
                 turns_max => say!("task-row-turn", turn = view.turn, turns_max),
             },
             context: view
+                .model
                 .context_percent()
                 .map_or_else(String::new, |percent| say!("task-row-context", percent)),
             tokens: if total == 0 {
@@ -252,7 +253,7 @@ impl TreeModel {
                 let highest = self.tasks().values().map(|view| view.turns_max).max().unwrap_or(0).max(10);
                 columns(&say!("task-row-turn", turn = highest, turns_max = highest))
             }
-            RowColumn::Context if self.tasks().values().all(|view| view.window.is_none()) => 0,
+            RowColumn::Context if self.tasks().values().all(|view| view.model.window.is_none()) => 0,
             RowColumn::Context => columns(&say!("task-row-context", percent = 99)),
             RowColumn::Tokens => columns(&say!("task-row-tokens", count = "9.9k")),
             RowColumn::Agent | RowColumn::Model => natural(),

@@ -144,7 +144,7 @@ pub enum RowDelta<'a> {
 /// Current activity, or the reason of a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RowAction {
-    /// Nothing to say.
+    /// No activity worth a word.
     Idle,
     Text(String),
     Model,
@@ -171,15 +171,11 @@ enum RowAction {
 pub(super) struct TaskView {
     pub(super) agent: String,
     pub(super) title: String,
-    pub(super) model: String,
     pub(super) parent: Option<TaskId>,
     pub(super) state: RowState,
     pub(super) turn: u32,
     pub(super) turns_max: u32,
-    pub(super) usage: Usage,
-    pub(super) window: Option<u64>,
-    /// Tokens of the last request and its reply.
-    context: u64,
+    pub(super) model: ModelUse,
     began_ms: Option<u64>,
     ended_ms: Option<u64>,
     action: RowAction,
@@ -189,6 +185,26 @@ pub(super) struct TaskView {
     /// First line of the answer.
     answer: String,
     changed: Vec<FileChange>,
+}
+
+/// The model of a task, and what it used.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ModelUse {
+    /// Name without the provider.
+    pub(super) name: String,
+    pub(super) usage: Usage,
+    /// Context window in tokens.
+    pub(super) window: Option<u64>,
+    /// Tokens of the last request and its reply.
+    context: u64,
+}
+
+impl ModelUse {
+    /// Returns how full the context window is, in percent; 99 at most.
+    pub(super) fn context_percent(&self) -> Option<u64> {
+        let window = self.window.filter(|window| *window > 0)?;
+        (self.context > 0).then(|| (self.context.saturating_mul(100) / window).clamp(1, 99))
+    }
 }
 
 /// The reply that is being streamed.
@@ -285,7 +301,7 @@ impl TreeModel {
     pub(super) fn cost(&self, tasks: &BTreeSet<TaskId>) -> String {
         let mut total = Usage::default();
         let views = tasks.iter().filter_map(|task| self.tasks.get(task));
-        views.for_each(|view| total.add(&view.usage));
+        views.for_each(|view| total.add(&view.model.usage));
         if total.is_nothing() { String::new() } else { figures::cost(total.cost_micros) }
     }
 
@@ -361,14 +377,11 @@ impl TaskView {
         Self {
             agent: String::new(),
             title: String::new(),
-            model: String::new(),
             parent: None,
             state: RowState::Queued,
             turn: 0,
             turns_max: 0,
-            usage: Usage::default(),
-            window: None,
-            context: 0,
+            model: ModelUse::default(),
             began_ms: None,
             ended_ms: None,
             action: RowAction::Idle,
@@ -382,12 +395,6 @@ impl TaskView {
     /// Returns the milliseconds since its start, or those that it took.
     pub(super) fn elapsed_ms(&self, now_ms: u64) -> Option<u64> {
         self.began_ms.map(|began| self.ended_ms.unwrap_or(now_ms).saturating_sub(began))
-    }
-
-    /// Returns how full the context window is, in percent; 99 at most.
-    pub(super) fn context_percent(&self) -> Option<u64> {
-        let window = self.window.filter(|window| *window > 0)?;
-        (self.context > 0).then(|| (self.context.saturating_mul(100) / window).clamp(1, 99))
     }
 
     /// Returns why the task ended, and the first line of its answer.
@@ -421,13 +428,13 @@ impl TaskView {
                 self.set(RowState::Queued, RowAction::Text(say!("task-row-queued")));
             }
             Event::Started { agent, model, .. } => {
-                (self.agent, self.model) = (cell(agent), cell(short_model(model)));
+                (self.agent, self.model.name) = (cell(agent), cell(short_model(model)));
                 self.begin(at_ms);
                 self.set(RowState::Working, RowAction::Model);
             }
             Event::Resumed { agent, turns, turns_max, usage, .. } => {
                 self.agent = cell(agent);
-                (self.turn, self.turns_max, self.usage) = (*turns, *turns_max, *usage);
+                (self.turn, self.turns_max, self.model.usage) = (*turns, *turns_max, *usage);
                 self.begin(at_ms);
                 self.set(RowState::Working, RowAction::Text(say!("task-row-resumed")));
             }
@@ -438,9 +445,9 @@ impl TaskView {
                 self.set(RowState::Working, RowAction::Model);
             }
             Event::Replied { model, usage, .. } => {
-                self.model = cell(short_model(model));
-                self.context = usage.total();
-                self.usage.add(usage);
+                self.model.name = cell(short_model(model));
+                self.model.context = usage.total();
+                self.model.usage.add(usage);
                 self.set(RowState::Working, RowAction::Idle);
             }
             Event::ModelRetry { why, wait_ms } => {
@@ -465,7 +472,7 @@ impl TaskView {
             }
             Event::Finished { status, stop, turns, usage, .. } => {
                 self.end(*status, *stop, at_ms);
-                (self.turn, self.usage) = (*turns, *usage);
+                (self.turn, self.model.usage) = (*turns, *usage);
             }
             // Notes and elisions are lines of their own, not states.
             Event::Noted { .. } | Event::Elided { .. } | Event::Verified { .. } => {}
@@ -541,7 +548,7 @@ impl TaskView {
             RowFact::Title(title) => self.title = cell(&title),
             RowFact::Parent(parent) if !is_root => self.parent = Some(parent),
             RowFact::Parent(_) => {}
-            RowFact::Window(tokens) => self.window = Some(tokens),
+            RowFact::Window(tokens) => self.model.window = Some(tokens),
             RowFact::QueuedAfter(tasks) => {
                 let tasks: Vec<&str> = tasks.iter().map(TaskId::short).collect();
                 self.set(

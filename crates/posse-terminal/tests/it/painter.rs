@@ -372,7 +372,9 @@ fn a_panic_of_the_owner_restores_and_one_of_a_tool_does_not() {
     let counter = restored.clone();
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    restore_on_panic(std::thread::current().id(), move || drop(counter.fetch_add(1, Ordering::Relaxed)));
+    restore_on_panic(std::thread::current().id(), move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+    });
     let tool = std::thread::spawn(|| panic!("in a tool")).join();
     let after_tool = restored.load(Ordering::Relaxed);
     let owner = std::panic::catch_unwind(|| panic!("in the painter"));
