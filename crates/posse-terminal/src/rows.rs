@@ -3,6 +3,7 @@
 //! [`TreeModel`] holds the facts, [`TreeModel::lines`] lays them out. Columns are taken in the order of their importance
 //! while task and action keep their room; widths depend on the terminal and the set of rows, never on the action.
 
+mod approval;
 mod arrange;
 mod ending;
 mod figures;
@@ -11,6 +12,7 @@ mod model;
 
 use posse_messages::say;
 
+pub use approval::ApprovalCard;
 pub use layout::{RowFigures, RowView, TreeLayout};
 pub use model::{RowDelta, RowFact, RowState, TreeModel};
 

@@ -185,6 +185,23 @@ impl StyledLine {
         line
     }
 
+    /// Breaks the line by grapheme into lines of at most this many columns. Nothing is left out.
+    pub fn wrap(&self, columns_max: usize) -> Vec<StyledLine> {
+        let (mut lines, mut used) = (vec![StyledLine::new()], 0);
+        for span in &self.spans {
+            for grapheme in span.text.graphemes(true) {
+                let width = columns(grapheme);
+                if used > 0 && used + width > columns_max {
+                    lines.push(StyledLine::new());
+                    used = 0;
+                }
+                used += width;
+                lines.last_mut().expect("there is a line").push(grapheme, span.style);
+            }
+        }
+        lines
+    }
+
     /// Returns the line with SGR sequences, or without any if styles are off.
     pub fn to_ansi(&self, palette: StylePalette) -> String {
         let mut out = String::new();

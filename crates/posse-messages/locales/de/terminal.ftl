@@ -98,3 +98,19 @@ task-end-files =
         [one] { $n } Datei geändert: { $files }
        *[other] { $n } Dateien geändert: { $files }
     }
+
+## approval card
+
+card-wants = { $task } { $agent } möchte { $call }
+card-keys = y einmal   t diese Aufgabe   s Sitzung   n nein, mit Grund   d alles   Esc später
+card-approved-in = wird in { $left } von selbst genehmigt
+card-denied-in = wird in { $left } von selbst abgelehnt
+card-approved-once = einmal genehmigt: { $call } ({ $task })
+card-approved-task = für diese Aufgabe genehmigt: { $call } ({ $task })
+card-approved-session = für die Sitzung genehmigt: { $call } ({ $task })
+card-denied = abgelehnt: { $call } ({ $task })
+card-hidden =
+    { $n ->
+        [one] { $n } weitere Zeile: d zeigt sie
+       *[other] { $n } weitere Zeilen: d zeigt sie
+    }

@@ -104,3 +104,19 @@ task-end-files =
         [one] { $n } file changed: { $files }
        *[other] { $n } files changed: { $files }
     }
+
+## approval card
+
+card-wants = { $task } { $agent } wants to { $call }
+card-keys = y once   t this task   s session   n no, say why   d whole diff   Esc later
+card-approved-in = approved by itself in { $left }
+card-denied-in = denied by itself in { $left }
+card-approved-once = approved once: { $call } ({ $task })
+card-approved-task = approved for this task: { $call } ({ $task })
+card-approved-session = approved for the session: { $call } ({ $task })
+card-denied = denied: { $call } ({ $task })
+card-hidden =
+    { $n ->
+        [one] { $n } more line: d shows it
+       *[other] { $n } more lines: d shows them
+    }

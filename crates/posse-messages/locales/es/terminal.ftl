@@ -98,3 +98,19 @@ task-end-files =
         [one] { $n } archivo cambiado: { $files }
        *[other] { $n } archivos cambiados: { $files }
     }
+
+## approval card
+
+card-wants = { $task } { $agent } quiere { $call }
+card-keys = y una vez   t esta tarea   s sesión   n no, y por qué   d todo   Esc luego
+card-approved-in = se aprueba sola en { $left }
+card-denied-in = se rechaza sola en { $left }
+card-approved-once = aprobado una vez: { $call } ({ $task })
+card-approved-task = aprobado para esta tarea: { $call } ({ $task })
+card-approved-session = aprobado para la sesión: { $call } ({ $task })
+card-denied = rechazado: { $call } ({ $task })
+card-hidden =
+    { $n ->
+        [one] { $n } línea más: d la muestra
+       *[other] { $n } líneas más: d las muestra
+    }

@@ -98,3 +98,19 @@ task-end-files =
         [one] { $n } fichier modifié : { $files }
        *[other] { $n } fichiers modifiés : { $files }
     }
+
+## approval card
+
+card-wants = { $task } { $agent } veut { $call }
+card-keys = y une fois   t cette tâche   s session   n non, et pourquoi   d tout   Esc plus tard
+card-approved-in = approuvé d'office dans { $left }
+card-denied-in = refusé d'office dans { $left }
+card-approved-once = approuvé une fois : { $call } ({ $task })
+card-approved-task = approuvé pour cette tâche : { $call } ({ $task })
+card-approved-session = approuvé pour la session : { $call } ({ $task })
+card-denied = refusé : { $call } ({ $task })
+card-hidden =
+    { $n ->
+        [one] { $n } ligne de plus : d la montre
+       *[other] { $n } lignes de plus : d les montre
+    }

@@ -81,3 +81,15 @@ task-end-more-files = ほか { $n }
 task-end-turns = { $n } ターン
 task-end-cost-with = { $cost }（サブエージェント { $n } 個を含む）
 task-end-files = { $n } ファイル変更: { $files }
+
+## approval card
+
+card-wants = { $task } { $agent } が求めています: { $call }
+card-keys = y 一度   t このタスク   s セッション   n 拒否と理由   d 全体   Esc 後で
+card-approved-in = { $left } 後に自動で承認
+card-denied-in = { $left } 後に自動で拒否
+card-approved-once = 一度だけ承認: { $call } ({ $task })
+card-approved-task = このタスクで承認: { $call } ({ $task })
+card-approved-session = セッションで承認: { $call } ({ $task })
+card-denied = 拒否: { $call } ({ $task })
+card-hidden = ほか { $n } 行: d で表示

@@ -81,3 +81,15 @@ task-end-more-files = 另外 { $n } 个
 task-end-turns = { $n } 轮次
 task-end-cost-with = { $cost }，含 { $n } 个子智能体
 task-end-files = 更改了 { $n } 个文件：{ $files }
+
+## approval card
+
+card-wants = { $task } { $agent } 请求 { $call }
+card-keys = y 一次   t 此任务   s 会话   n 拒绝并说明   d 全部   Esc 稍后
+card-approved-in = { $left } 后自动批准
+card-denied-in = { $left } 后自动拒绝
+card-approved-once = 批准一次：{ $call }（{ $task }）
+card-approved-task = 为此任务批准：{ $call }（{ $task }）
+card-approved-session = 为会话批准：{ $call }（{ $task }）
+card-denied = 已拒绝：{ $call }（{ $task }）
+card-hidden = 另有 { $n } 行：按 d 显示

@@ -1,12 +1,13 @@
 //! Rows of the live tree, from events to screens.
 
+use posse_core::approval::{ApprovalRequest, ApprovalScope, ApprovalState, ApprovalVerdict, ParkedCall};
 use posse_core::edits::{ChangeKind, FileChange, LineCounts};
 use posse_core::event::{Event, EventEntry};
 use posse_core::grant::SandboxTier;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::usage::Usage;
-use posse_terminal::rows::{RowDelta, RowFact, RowState, TreeLayout, TreeModel};
+use posse_terminal::rows::{ApprovalCard, RowDelta, RowFact, RowState, TreeLayout, TreeModel};
 use posse_terminal::style::{StyledLine, SymbolSet, columns};
 
 const KEY: CallKey = CallKey { turn: 1, index: 0 };
@@ -476,4 +477,76 @@ fn more_than_six_subagents_are_folded_at_the_end() {
             "└─ ✓ 8 completed  t_01, t_02, t_04 … t_09                         $0.008",
         ]
     );
+}
+
+/// A call of `t_04` that waits for approval for another 9m58s at 0.
+fn parked(tool: &str, arguments: &str, diff: Option<&str>) -> ParkedCall {
+    let request = ApprovalRequest {
+        task: TestTree::id(4),
+        key: KEY,
+        agent: "test-writer".to_owned(),
+        path: vec![TestTree::id(0)],
+        tool: tool.to_owned(),
+        arguments: arguments.to_owned(),
+        hash: "h".to_owned(),
+        why: "rule".to_owned(),
+        covers: vec!["edit".to_owned()],
+        shown: diff.map(|diff| serde_json::json!({ "diff": diff })),
+        asked_ms: 0,
+        deadline_ms: 598_000,
+        on_deadline: ApprovalVerdict::Deny,
+    };
+    ParkedCall { id: "a1".to_owned(), request, state: ApprovalState::Open }
+}
+
+const DIFF: &str = "--- a/src/auth.rs\n+++ b/src/auth.rs\n@@ -41,2 +41,3 @@\n   let claims = decode(token)?;\n-  if claims.exp > now() {\n+  if claims.exp <= now() {\n+      return Err(Expired);";
+
+#[test]
+fn an_approval_shows_path_diff_and_keys() {
+    let arguments = r#"{"path":"src/auth.rs","old_string":"a","new_string":"b"}"#;
+    let card = ApprovalCard::new(&parked("edit", arguments, Some(DIFF)));
+    let shown = texts(&card.lines(80, 20, SymbolSet::Unicode, 0)).join("\n");
+    let expected = "
+? t_04 test-writer wants to edit src/auth.rs                              +2 −1
+    41    let claims = decode(token)?;
+  - 42    if claims.exp > now() {
+  + 42    if claims.exp <= now() {
+  + 43        return Err(Expired);
+  y once   t this task   s session   n no, say why   d whole diff   Esc later
+  denied by itself in 9m58s
+";
+    assert_eq!(shown, expected.trim(), "\n{shown}\n");
+    let receipt = card.receipt(ApprovalVerdict::Approve, ApprovalScope::Once, SymbolSet::Unicode);
+    assert_eq!(receipt.text(), "✓ approved once: edit src/auth.rs (t_04)");
+}
+
+#[test]
+fn a_long_approval_says_how_much_it_hides() {
+    let diff = format!("@@ -1,0 +1,30 @@{}", "\n+x".repeat(30));
+    let card = ApprovalCard::new(&parked("write", r#"{"path":"a","content":"x"}"#, Some(&diff)));
+    let lines = texts(&card.lines(80, 10, SymbolSet::Unicode, 0));
+    assert_eq!((lines.len(), card.hidden(80, 10), card.body(80).len()), (10, 24, 30));
+    assert_eq!(lines[7], "  24 more lines: d shows them");
+    assert_eq!(card.hidden(80, 33), 0);
+}
+
+#[test]
+fn an_approval_without_a_diff_shows_every_argument() {
+    let arguments = r#"{"command":"git gc\u001b[2J","timeout_ms":5,"path":"pаyload"}"#;
+    let lines =
+        texts(&ApprovalCard::new(&parked("bash", arguments, None)).lines(80, 20, SymbolSet::Unicode, 0));
+    assert_eq!(lines[0], "? t_04 test-writer wants to bash git gc\\u{1b}[2J");
+    let shown = lines.join("\n");
+    assert!(shown.contains("timeout_ms: 5") && shown.contains("p\\u{430}yload"), "{shown}");
+}
+
+#[test]
+fn a_call_longer_than_the_title_is_shown_whole_below_it() {
+    let command = format!("echo {} && rm -rf /", "a".repeat(200));
+    let arguments = format!(r#"{{"command":"{command}"}}"#);
+    let card = ApprovalCard::new(&parked("bash", &arguments, None));
+    let body = texts(&card.body(60)).concat();
+    assert!(body.contains(&command), "{body}");
+    assert!(card.body(60).iter().all(|line| line.width() < 60));
+    assert!(card.hidden(60, 6) > 0, "so that `y` opens the whole call first");
 }
