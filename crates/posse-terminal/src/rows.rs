@@ -25,7 +25,7 @@ impl TreeModel {
         let answer = asking.map(|(task, _)| say!("live-keys-answer", task = task.short()));
         let keys = if self.tasks().len() > 1 { say!("live-keys-tree") } else { say!("live-keys-one") };
         let keys: Vec<String> = answer.into_iter().chain([keys]).collect();
-        let line = StyledLine::plain(format!("  {}", keys.join("   ")));
+        let line = StyledLine::plain(layout.symbols.adapt(&format!("  {}", keys.join("   "))));
         line.cut(layout.columns.saturating_sub(1), layout.symbols)
     }
 }

@@ -1,5 +1,6 @@
 //! Styled text for a terminal: 16-color spans, measured and cut by display width.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use unicode_segmentation::UnicodeSegmentation;
@@ -244,6 +245,17 @@ impl SymbolSet {
         match self {
             SymbolSet::Unicode => "…",
             SymbolSet::Ascii => "...",
+        }
+    }
+
+    /// Replaces the signs of our own texts that this set does not have.
+    pub fn adapt(self, text: &str) -> Cow<'_, str> {
+        const SIGNS: [(&str, &str); 3] = [("↑↓", "Up/Down"), ("·", "|"), ("−", "-")];
+        match self {
+            SymbolSet::Unicode => text.into(),
+            SymbolSet::Ascii => {
+                SIGNS.iter().fold(text.to_owned(), |text, (sign, ascii)| text.replace(sign, ascii)).into()
+            }
         }
     }
 }

@@ -12,6 +12,10 @@ use crate::style::{AnsiColor, StylePalette, TextStyle};
 
 /// Longest text that waits for a closing mark. More than a screen of text that waits is no longer a stream.
 const HELD_BYTES_MAX: usize = 4_000;
+/// Longest text without a space that waits, so that scanning it again with each piece stays cheap.
+const WORD_BYTES_MAX: usize = 2 * HELD_BYTES_MAX;
+/// Longest run of one mark that is taken at once.
+const RUN_MAX: usize = 64;
 
 /// A mark that waits for its end.
 enum OpenMark {
@@ -33,6 +37,9 @@ pub(super) fn segment_end(text: &str) -> Option<usize> {
         let is_space = matches!(c, ' ' | '\t' | '\n');
         if is_space && ((marks.is_empty() && code.is_none()) || at >= HELD_BYTES_MAX) {
             return Some(at + c.len_utf8());
+        }
+        if at >= WORD_BYTES_MAX {
+            return Some(at);
         }
         let mut taken = 1;
         match (code, c) {
@@ -86,7 +93,7 @@ pub(super) fn segment_end(text: &str) -> Option<usize> {
 }
 
 fn run_length(text: &str, c: char) -> usize {
-    text.chars().take_while(|other| *other == c).count()
+    text.chars().take(RUN_MAX).take_while(|other| *other == c).count()
 }
 
 /// Opens or closes emphasis at a run of marks, by the characters on both sides.

@@ -20,6 +20,9 @@ pub(super) struct WordWrapper {
     /// Spaces between the last word and the next one.
     gap: StyledLine,
     word: StyledLine,
+    word_columns: usize,
+    /// True while the rest of a word that is longer than a line arrives.
+    is_splitting: bool,
     /// True if a line may break after the word as it is.
     ends_ideographic: bool,
     finished: Vec<StyledLine>,
@@ -38,6 +41,8 @@ impl WordWrapper {
             is_owed: false,
             gap: StyledLine::new(),
             word: StyledLine::new(),
+            word_columns: 0,
+            is_splitting: false,
             ends_ideographic: false,
             finished: Vec::new(),
         }
@@ -68,9 +73,22 @@ impl WordWrapper {
                 if (is_breakable || self.ends_ideographic) && !is_closing(first) {
                     self.end_word();
                 }
-                self.word.push(grapheme, style);
+                self.put_grapheme(grapheme, style);
                 self.ends_ideographic = is_breakable;
             }
+        }
+    }
+
+    /// Appends to the word. A word that is longer than a line does not wait for its end.
+    fn put_grapheme(&mut self, grapheme: &str, style: TextStyle) {
+        if self.is_splitting {
+            return self.put_split(grapheme, style);
+        }
+        self.word.push(grapheme, style);
+        self.word_columns += columns(grapheme);
+        if self.word_columns > self.width {
+            self.end_word();
+            self.is_splitting = true;
         }
     }
 
@@ -96,21 +114,21 @@ impl WordWrapper {
 
     /// Ends the word before a place where a line may break.
     fn end_word(&mut self) {
-        let word = std::mem::take(&mut self.word);
-        self.ends_ideographic = false;
+        let (word, width) = (std::mem::take(&mut self.word), std::mem::take(&mut self.word_columns));
+        (self.ends_ideographic, self.is_splitting) = (false, false);
         if word.is_empty() {
             return;
         }
         let gap = std::mem::take(&mut self.gap);
-        let needed = gap.width() + word.width();
+        let needed = gap.width() + width;
         if self.has_words && self.column + needed > self.width {
             self.finish_line();
         } else {
             self.column += gap.width();
             self.line.extend(&gap);
         }
-        if self.column + word.width() <= self.width {
-            self.column += word.width();
+        if self.column + width <= self.width {
+            self.column += width;
             self.line.extend(&word);
             self.has_words = true;
         } else {
@@ -121,16 +139,18 @@ impl WordWrapper {
     /// Breaks a word that is longer than a line between graphemes.
     fn put_long_word(&mut self, word: &StyledLine) {
         for span in word.spans() {
-            for grapheme in span.text.graphemes(true) {
-                let width = columns(grapheme);
-                if self.has_words && self.column + width > self.width {
-                    self.finish_line();
-                }
-                self.column += width;
-                self.line.push(grapheme, span.style);
-                self.has_words = true;
-            }
+            span.text.graphemes(true).for_each(|grapheme| self.put_split(grapheme, span.style));
         }
+    }
+
+    fn put_split(&mut self, grapheme: &str, style: TextStyle) {
+        let width = columns(grapheme);
+        if self.has_words && self.column + width > self.width {
+            self.finish_line();
+        }
+        self.column += width;
+        self.line.push(grapheme, style);
+        self.has_words = true;
     }
 
     fn finish_line(&mut self) {

@@ -127,7 +127,8 @@ impl ApprovalCard {
     }
 
     fn title(&self, width: usize, symbols: SymbolSet) -> StyledLine {
-        let (state, counts) = (RowState::NeedsInput, self.counts());
+        let state = RowState::NeedsInput;
+        let counts = symbols.adapt(&self.counts()).into_owned();
         let mut line = StyledLine::new();
         line.push(state.mark(symbols), state.style());
         line.push(" ", TextStyle::PLAIN);
@@ -171,7 +172,7 @@ impl NumberedDiff {
                 part.split(',').next()?.parse::<u64>().ok()
             };
             // The gap between two hunks.
-            let gap = self.is_in_hunk.then(|| StyledLine::plain("    ⋮"));
+            let gap = self.is_in_hunk.then(|| StyledLine::plain("    ..."));
             (self.old, self.new) = (start('-').unwrap_or(0), start('+').unwrap_or(0));
             self.is_in_hunk = true;
             return gap;

@@ -29,13 +29,14 @@ impl TreeModel {
         let mut last = hints.to_vec();
         if !changed.is_empty() {
             lines.push(
-                StyledLine::plain(files(&changed)).cut(layout.columns.saturating_sub(1), layout.symbols),
+                StyledLine::plain(layout.symbols.adapt(&files(&changed)))
+                    .cut(layout.columns.saturating_sub(1), layout.symbols),
             );
         } else if has_failed {
             last.insert(0, say!("task-end-no-file"));
         }
         if !last.is_empty() {
-            lines.push(StyledLine::plain(format!("  {}", last.join(" · "))));
+            lines.push(StyledLine::plain(layout.symbols.adapt(&format!("  {}", last.join(" · ")))));
         }
         lines
     }
@@ -78,7 +79,7 @@ impl TreeModel {
         }
         let mut line = StyledLine::new();
         line.push(state.mark(layout.symbols), state.style());
-        line.push(&format!(" {}", parts.join(" · ")), TextStyle::PLAIN);
+        line.push(&layout.symbols.adapt(&format!(" {}", parts.join(" · "))), TextStyle::PLAIN);
         line.cut(layout.columns.saturating_sub(1), layout.symbols)
     }
 }

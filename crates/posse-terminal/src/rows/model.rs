@@ -549,6 +549,8 @@ impl TaskView {
             RowFact::Parent(parent) if !is_root => self.parent = Some(parent),
             RowFact::Parent(_) => {}
             RowFact::Window(tokens) => self.model.window = Some(tokens),
+            // A place in the queue that arrives late is over.
+            RowFact::QueuedAfter(_) | RowFact::QueuePlace { .. } if self.began_ms.is_some() => {}
             RowFact::QueuedAfter(tasks) => {
                 let tasks: Vec<&str> = tasks.iter().map(TaskId::short).collect();
                 self.set(
@@ -560,6 +562,7 @@ impl TaskView {
                 let text = say!("task-row-queued-place", place, running, slots);
                 self.set(RowState::Queued, RowAction::Text(text));
             }
+            RowFact::Lease(_) | RowFact::Question(_) | RowFact::Interrupted if self.state.is_over() => {}
             RowFact::Lease(paths) => {
                 self.set(RowState::Waiting, RowAction::Text(say!("task-row-lease", paths = cell(&paths))));
             }

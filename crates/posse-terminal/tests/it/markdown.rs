@@ -166,6 +166,23 @@ fn a_word_longer_than_a_line_is_broken_by_grapheme() {
 }
 
 #[test]
+fn a_long_text_without_spaces_or_with_an_open_mark_still_flows() {
+    for text in
+        ["x".repeat(12_000), format!("**{}", "word ".repeat(2_400)), format!("x{}", "*".repeat(12_000))]
+    {
+        let mut stream = stream(80);
+        let mut lines = Vec::new();
+        for piece in text.as_bytes().chunks(100) {
+            lines.extend(stream.push(std::str::from_utf8(piece).unwrap()));
+            let held: usize = stream.pending().iter().map(StyledLine::width).sum();
+            assert!(held < 10_000, "{held} columns wait");
+        }
+        lines.extend(stream.finish());
+        assert_eq!(lines, rendered(self::stream(80), &[&text]));
+    }
+}
+
+#[test]
 fn control_characters_become_visible() {
     let shown = "a\\u{1b}[31m b\\u{7}";
     check(60, "a\u{1b}[31m b\u{7}\n", shown);

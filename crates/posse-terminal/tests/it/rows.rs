@@ -271,6 +271,11 @@ fn every_state_has_its_mark_in_both_symbol_sets() {
     assert!(lines.iter().all(|line| line.is_ascii()), "{lines:#?}");
     assert_eq!(lines[5], "|- . 12 more queued  t_09 ... t_20");
     assert!(lines[6].starts_with("`- + 4 completed     t_01 ... t_03, t_06"));
+    let mut others = tree.model.ending(&layout, &["posse tasks show k3v9".to_owned()], 0);
+    others.push(tree.model.key_line(&layout));
+    let card = ApprovalCard::new(&parked("edit", r#"{"path":"a"}"#, Some(DIFF)));
+    others.extend(card.lines(80, 20, SymbolSet::Ascii, 0));
+    assert!(others.iter().all(|line| line.text().is_ascii()), "{:#?}", texts(&others));
 }
 
 #[test]
@@ -302,6 +307,16 @@ fn a_retry_counts_down_and_an_unknown_price_is_told() {
     tree.tell(1, Event::Replied { turn: 6, model: "x:local".to_owned(), usage, calls: 0 });
     let lines = tree.lines(80, 20);
     assert!(lines[0].contains("    $?    41s") && lines[1].contains("    $?    34s"), "{lines:#?}");
+}
+
+#[test]
+fn late_facts_do_not_take_a_state_back() {
+    let mut tree = TestTree::of_three();
+    tree.learn(1, RowFact::QueuePlace { place: 1, running: 3, slots: 3 });
+    assert_eq!(tree.model.state(&TestTree::id(1)), Some(RowState::Working));
+    tree.finish(2, OutcomeStatus::Completed, StopReason::Answered, 1, 1);
+    tree.learn(2, RowFact::Interrupted);
+    assert_eq!(tree.model.state(&TestTree::id(2)), Some(RowState::Completed));
 }
 
 #[test]
