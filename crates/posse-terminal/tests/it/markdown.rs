@@ -193,7 +193,7 @@ fn control_characters_become_visible() {
 }
 
 #[test]
-fn text_that_only_looks_like_marks_is_source() {
+fn text_that_only_looks_like_marks_is_kept() {
     for text in [
         "2 * 3 * 4 = 24",
         "snake_case_name and _x",
