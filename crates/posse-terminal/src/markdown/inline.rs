@@ -22,78 +22,98 @@ enum OpenMark {
     /// A run of `*`, `_` or `~` and its length.
     Emphasis(char, usize),
     Bracket,
-    /// The destination of a link.
-    Destination,
+    /// The destination of a link, and its open parentheses.
+    Destination {
+        depth: usize,
+    },
 }
 
 /// Returns the end of the first segment, or `None` if later text may still belong to it.
 pub(super) fn segment_end(text: &str) -> Option<usize> {
-    let mut marks: Vec<OpenMark> = Vec::new();
-    let mut code: Option<usize> = None;
+    let mut open = OpenMarks::default();
     let (mut at, mut before) = (0, ' ');
     while let Some(c) = text[at..].chars().next() {
-        let run = if matches!(c, '`' | '*' | '_' | '~') { run_length(&text[at..], c) } else { 1 };
-        let after = text[at + run * c.len_utf8()..].chars().next();
+        let is_outside = open.marks.is_empty() && open.code.is_none();
         let is_space = matches!(c, ' ' | '\t' | '\n');
-        if is_space && ((marks.is_empty() && code.is_none()) || at >= HELD_BYTES_MAX) {
+        if is_space && (is_outside || at >= HELD_BYTES_MAX) {
             return Some(at + c.len_utf8());
         }
         if at >= WORD_BYTES_MAX {
             return Some(at);
         }
-        let mut taken = 1;
-        match (code, c) {
-            (_, '`') => {
-                after?;
-                taken = run;
-                code = match code {
-                    None => Some(run),
-                    Some(open) if open == run => None,
-                    Some(open) => Some(open),
-                };
-            }
-            (Some(_), _) => {}
-            (None, '\\') => {
+        let run = if matches!(c, '`' | '*' | '_' | '~') { run_length(&text[at..], c) } else { 1 };
+        let next = at + run * c.len_utf8();
+        let after = text[next..].chars().next();
+        match c {
+            // A run that may go on decides nothing yet.
+            '`' | '*' | '_' | '~' => open.take_run(c, run, before, after?),
+            _ if open.code.is_some() => {}
+            '\\' => {
                 // An escaped character is text. The line end after a last backslash is added by the caller.
                 let escaped = after?;
-                (at, before) = (at + 1 + escaped.len_utf8(), escaped);
+                (at, before) = (next + escaped.len_utf8(), escaped);
                 continue;
             }
-            (None, '*' | '_' | '~') => {
-                toggle(&mut marks, c, run, before, after?);
-                taken = run;
+            '[' | ']' | '(' | ')' => open.take_bracket(c, after),
+            // A combining character belongs to the one before it.
+            _ if is_outside && is_ideographic(c) && after?.width().is_some_and(|width| width > 0) => {
+                return Some(next);
             }
-            (None, '[') => marks.push(OpenMark::Bracket),
-            (None, ']') => {
-                if let Some(open) = marks.iter().rposition(|mark| matches!(mark, OpenMark::Bracket)) {
-                    marks.truncate(open);
-                    if text[at + 1..].starts_with('(') {
-                        marks.push(OpenMark::Destination);
-                        taken = 2;
-                    }
-                }
-            }
-            (None, '(') if matches!(marks.last(), Some(OpenMark::Destination)) => {
-                marks.push(OpenMark::Destination);
-            }
-            (None, ')') if matches!(marks.last(), Some(OpenMark::Destination)) => drop(marks.pop()),
-            (None, c) if is_ideographic(c) && marks.is_empty() => {
-                // A combining character belongs to the one before it.
-                if after?.width().is_some_and(|width| width > 0) {
-                    return Some(at + c.len_utf8());
-                }
-            }
-            (None, _) => {}
+            _ => {}
         }
-        // Marks are ASCII; any other character is taken alone.
-        at += if taken > 1 { taken } else { c.len_utf8() };
-        before = c;
+        (at, before) = (next, c);
     }
     None
 }
 
 fn run_length(text: &str, c: char) -> usize {
     text.chars().take(RUN_MAX).take_while(|other| *other == c).count()
+}
+
+/// Marks of a segment that wait for their end.
+#[derive(Default)]
+struct OpenMarks {
+    marks: Vec<OpenMark>,
+    /// Length of the backtick run that opened a code span.
+    code: Option<usize>,
+}
+
+impl OpenMarks {
+    fn take_run(&mut self, c: char, run: usize, before: char, after: char) {
+        match (c, self.code) {
+            ('`', None) => self.code = Some(run),
+            ('`', Some(open)) if open == run => self.code = None,
+            (_, Some(_)) => {}
+            // Marks in an address are part of it.
+            (_, None) if matches!(self.marks.last(), Some(OpenMark::Destination { .. })) => {}
+            (_, None) => toggle(&mut self.marks, c, run, before, after),
+        }
+    }
+
+    /// Takes a bracket of a link. The parenthesis of a destination follows the bracket at once.
+    fn take_bracket(&mut self, c: char, after: Option<char>) {
+        let is_destination = matches!(self.marks.last(), Some(OpenMark::Destination { .. }));
+        match c {
+            '[' => self.marks.push(OpenMark::Bracket),
+            ']' => {
+                if let Some(at) = self.marks.iter().rposition(|mark| matches!(mark, OpenMark::Bracket)) {
+                    self.marks.truncate(at);
+                    if after == Some('(') {
+                        self.marks.push(OpenMark::Destination { depth: 0 });
+                    }
+                }
+            }
+            _ if !is_destination => {}
+            _ => {
+                if let Some(OpenMark::Destination { depth }) = self.marks.last_mut() {
+                    *depth = if c == '(' { *depth + 1 } else { depth.saturating_sub(1) };
+                    if *depth == 0 {
+                        self.marks.pop();
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Opens or closes emphasis at a run of marks, by the characters on both sides.

@@ -1,5 +1,6 @@
 //! Streamed Markdown: finished lines, whatever the pieces.
 
+#[cfg(feature = "syntax-colors")]
 use std::time::Duration;
 
 use posse_terminal::markdown::{CodeColors, MarkdownStream, MarkdownStyle};
@@ -113,6 +114,12 @@ fn a_line_is_committed_when_it_and_its_marks_are_complete() {
     assert_eq!(texts(&stream.push("```rust\nlet a")), [""], "the line between the blocks");
     assert_eq!(texts(&stream.pending()), ["    let a"]);
     assert_eq!(texts(&stream.push(" = 1;\n")), ["    let a = 1;"], "code comes line by line");
+}
+
+#[test]
+fn a_link_is_complete_at_its_parenthesis_whatever_its_address_has() {
+    let mut stream = stream(24);
+    assert_eq!(texts(&stream.push("see [it](/_a(b)_c*d) and then some more ")), ["see it (/_a(b)_c*d) and"]);
 }
 
 #[test]
