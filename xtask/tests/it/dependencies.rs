@@ -56,7 +56,7 @@ fn allowed(member: &str, members: &Names) -> Names {
     match member {
         "posse-messages" | "xtask" => set(&[]),
         "posse-core" => set(&["posse-messages"]),
-        "posse-runtime" | "posse-net" => set(&["posse-messages", "posse-core"]),
+        "posse-runtime" | "posse-net" | "posse-terminal" => set(&["posse-messages", "posse-core"]),
         "posse-tools" | "posse-mcp" => {
             set(&["posse-messages", "posse-core", "posse-net", "posse-runtime", "posse-sandbox"])
         }

@@ -1,0 +1,116 @@
+# Meldungen von `posse-terminal`.
+
+## rows
+
+task-row-root = Wurzel
+task-row-model = wartet auf das Modell
+task-row-thinking = denkt
+task-row-asking = fragt nach { $tool }
+task-row-retry = neuer Versuch in { $seconds }s: { $why }
+task-row-approve = genehmigen: { $call }
+task-row-question = fragt: { $question }
+task-row-lease = wartet auf die Schreibpfade { $paths }
+task-row-queued = in der Warteschlange
+task-row-queued-after = wartet: nach { $tasks }
+task-row-delegating = delegiert
+task-row-resumed = fortgesetzt
+task-row-interrupted = unterbrochen
+task-row-verifying = prüft { $command }
+task-row-reporting = berichtet
+task-row-refused = { $tool } abgelehnt: { $why }
+task-row-failed = { $tool } schlug fehl: { $why }
+task-row-turn = Runde { $turn }/{ $turns_max }
+task-row-context = Ktx { $percent }%
+task-row-tokens = { $count } Tok
+task-row-turn-limit = Rundengrenze
+task-row-call-limit = Grenze der Werkzeugaufrufe
+task-row-budget-limit = Budget aufgebraucht
+task-row-context-limit = Kontextfenster voll
+task-row-output-limit = durch die Ausgabegrenze gekürzt
+task-row-time-limit = Zeit abgelaufen
+task-row-stalled = kein Aufruf gelang
+task-row-cancelled = abgebrochen
+task-row-model-failed = das Modell ist ausgefallen
+task-row-no-answer = keine Antwort
+task-row-dependency-failed = eine Aufgabe davor schlug fehl
+task-row-output-invalid = die Antwort passt nicht zum Schema
+task-row-verify-failed = Prüfung fehlgeschlagen
+task-row-writing =
+    { $n ->
+        [one] schreibt, 1 Zeichen
+       *[other] schreibt, { $count } Zeichen
+    }
+task-row-waits =
+    { $n ->
+        [one] wartet auf { $n } Subagenten
+       *[other] wartet auf { $n } Subagenten
+    }
+task-row-queued-place = wartet: Platz { $place }, { $running } von { $slots } laufen
+task-row-folded =
+    { $state ->
+        [input] { $n } brauchen Eingabe
+        [working] { $n } arbeiten
+        [failed] { $n } fehlgeschlagen
+        [queued] { $n } warten
+        [completed] { $n } fertig
+       *[other] { $n } Subagenten
+    }
+task-row-folded-more =
+    { $state ->
+        [input] { $n } weitere brauchen Eingabe
+        [working] { $n } weitere arbeiten
+        [failed] { $n } weitere fehlgeschlagen
+        [queued] { $n } weitere warten
+        [completed] { $n } weitere fertig
+       *[other] { $n } weitere
+    }
+
+## keys
+
+live-keys-one = ? Tasten   q weiterlaufen lassen   Strg-C anhalten
+live-keys-tree = ↑↓ Enter öffnen   s lenken   c abbrechen   q verlassen   ? Tasten
+live-keys-answer = a { $task } antworten
+
+## end of a run
+
+task-end-completed = fertig in { $took }
+task-end-partial = unvollständig nach { $took }
+task-end-failed = fehlgeschlagen nach { $took }
+task-end-cancelled = abgebrochen nach { $took }
+task-end-interrupted = unterbrochen nach { $took }
+task-end-turn-limit = Rundengrenze ({ $n })
+task-end-no-file = keine Datei wurde geändert
+task-end-new = neu
+task-end-deleted = gelöscht
+task-end-more-files = { $n } weitere
+task-end-turns =
+    { $n ->
+        [one] { $n } Runde
+       *[other] { $n } Runden
+    }
+task-end-cost-with =
+    { $n ->
+        [one] { $cost } mit { $n } Subagenten
+       *[other] { $cost } mit { $n } Subagenten
+    }
+task-end-files =
+    { $n ->
+        [one] { $n } Datei geändert: { $files }
+       *[other] { $n } Dateien geändert: { $files }
+    }
+
+## approval card
+
+card-wants = { $task } { $agent } möchte { $call }
+card-keys = y einmal   t diese Aufgabe   s Sitzung   n nein, mit Grund   d alles   Esc später
+card-approved-in = wird in { $left } von selbst genehmigt
+card-denied-in = wird in { $left } von selbst abgelehnt
+card-approved-once = einmal genehmigt: { $call } ({ $task })
+card-approved-task = für diese Aufgabe genehmigt: { $call } ({ $task })
+card-approved-session = für die Sitzung genehmigt: { $call } ({ $task })
+card-denied = abgelehnt: { $call } ({ $task })
+card-hidden =
+    { $n ->
+        [one] { $n } weitere Zeile: d zeigt sie
+       *[other] { $n } weitere Zeilen: d zeigt sie
+    }

@@ -1,0 +1,210 @@
+//! The question above the live tree: a call that waits for a person, with its diff.
+
+use posse_core::approval::{ApprovalScope, ApprovalVerdict, DIFF_MARGIN, ParkedCall, call_lines, legible};
+use posse_messages::say;
+
+use super::figures;
+use super::model::RowState;
+use crate::style::{AnsiColor, StyledLine, SymbolSet, TextStyle, columns, cut_text};
+
+/// A call that waits for approval, ready to be shown.
+#[derive(Debug, Clone)]
+pub struct ApprovalCard {
+    task: String,
+    agent: String,
+    /// Tool and target, such as `edit src/auth.rs`.
+    call: String,
+    added: u64,
+    removed: u64,
+    body: Vec<StyledLine>,
+    deadline_ms: u64,
+    on_deadline: ApprovalVerdict,
+}
+
+impl ApprovalCard {
+    /// Reads the call. Everything that a person has to see is in the card; letters that pretend to be others are named.
+    pub fn new(parked: &ParkedCall) -> Self {
+        let request = &parked.request;
+        let lines = call_lines(parked);
+        // The first two lines name agent and task, the last two hash and rules.
+        let fields = lines.get(2..lines.len().saturating_sub(2)).unwrap_or_default();
+        let target = fields.iter().filter(|line| !line.is_diff).find_map(|line| target(&line.text));
+        let mut numbered = NumberedDiff::default();
+        let mut body = Vec::new();
+        for line in fields {
+            match line.text.strip_prefix(DIFF_MARGIN).filter(|_| line.is_diff) {
+                Some(diff) => body.extend(numbered.line(diff)),
+                // The name of the diff says nothing, and the target is in the title.
+                None if line.is_diff || target == self::target(&line.text) && target.is_some() => {}
+                None => body.push(StyledLine::plain(&line.text)),
+            }
+        }
+        Self {
+            task: request.task.short().to_owned(),
+            agent: legible(&request.agent),
+            call: format!("{} {}", legible(&request.tool), target.unwrap_or_default()).trim_end().to_owned(),
+            added: numbered.added,
+            removed: numbered.removed,
+            body,
+            deadline_ms: request.deadline_ms,
+            on_deadline: request.on_deadline,
+        }
+    }
+
+    /// Returns everything that the call says, wrapped to the width: nobody approves a part that was cut off.
+    pub fn body(&self, width: usize) -> Vec<StyledLine> {
+        let width = width.saturating_sub(1);
+        let title = (!self.has_whole_title(width)).then(|| StyledLine::plain(format!("  {}", self.call)));
+        title.iter().chain(&self.body).flat_map(|line| line.wrap(width)).collect()
+    }
+
+    /// Returns the number of rows that `lines` hides in this space.
+    pub fn hidden(&self, width: usize, rows_max: usize) -> usize {
+        let rows = self.body(width).len();
+        rows - body_rows(rows, rows_max)
+    }
+
+    /// Lays the card out: title, as much of the call as fits, keys, time left.
+    pub fn lines(&self, width: usize, rows_max: usize, symbols: SymbolSet, now_ms: u64) -> Vec<StyledLine> {
+        let mut body = self.body(width);
+        let shown = body_rows(body.len(), rows_max);
+        let hidden = body.len() - shown;
+        body.truncate(shown);
+        if hidden > 0 {
+            body.push(StyledLine::plain(format!("  {}", say!("card-hidden", n = hidden))));
+        }
+        let width = width.saturating_sub(1);
+        let left = figures::time(self.deadline_ms.saturating_sub(now_ms));
+        let left = match self.on_deadline {
+            ApprovalVerdict::Approve => say!("card-approved-in", left),
+            ApprovalVerdict::Deny => say!("card-denied-in", left),
+        };
+        let last =
+            [say!("card-keys"), left].map(|text| StyledLine::plain(format!("  {text}")).cut(width, symbols));
+        [self.title(width, symbols)].into_iter().chain(body).chain(last).collect()
+    }
+
+    /// Formats the line that stays after the answer.
+    pub fn receipt(&self, verdict: ApprovalVerdict, scope: ApprovalScope, symbols: SymbolSet) -> StyledLine {
+        let (call, task) = (self.call.as_str(), self.task.as_str());
+        let (state, text) = match (verdict, scope) {
+            (ApprovalVerdict::Deny, _) => (RowState::Cancelled, say!("card-denied", call, task)),
+            (ApprovalVerdict::Approve, ApprovalScope::Once) => {
+                (RowState::Completed, say!("card-approved-once", call, task))
+            }
+            (ApprovalVerdict::Approve, ApprovalScope::Task | ApprovalScope::Subtree) => {
+                (RowState::Completed, say!("card-approved-task", call, task))
+            }
+            (ApprovalVerdict::Approve, ApprovalScope::Session) => {
+                (RowState::Completed, say!("card-approved-session", call, task))
+            }
+        };
+        let mut line = StyledLine::new();
+        line.push(state.mark(symbols), state.style());
+        line.push(&format!(" {text}"), TextStyle::PLAIN);
+        line
+    }
+
+    /// Formats the counts of changed lines.
+    fn counts(&self) -> String {
+        match (self.added, self.removed) {
+            (0, 0) => String::new(),
+            (added, removed) => format!("+{added} −{removed}"),
+        }
+    }
+
+    fn title_text(&self) -> String {
+        say!("card-wants", task = &self.task, agent = &self.agent, call = &self.call)
+    }
+
+    /// Returns the columns of the title between the mark and the counts.
+    fn title_room(&self, width: usize) -> usize {
+        width.saturating_sub(columns(&self.counts()) + 4)
+    }
+
+    fn has_whole_title(&self, width: usize) -> bool {
+        columns(&self.title_text()) <= self.title_room(width)
+    }
+
+    fn title(&self, width: usize, symbols: SymbolSet) -> StyledLine {
+        let state = RowState::NeedsInput;
+        let counts = symbols.adapt(&self.counts()).into_owned();
+        let mut line = StyledLine::new();
+        line.push(state.mark(symbols), state.style());
+        line.push(" ", TextStyle::PLAIN);
+        line.push(&cut_text(&self.title_text(), self.title_room(width), symbols), TextStyle::BOLD);
+        if !counts.is_empty() {
+            line.pad_to(width.saturating_sub(columns(&counts)));
+            line.push(&counts, TextStyle::PLAIN);
+        }
+        line
+    }
+}
+
+/// Returns the rows that a call gets beside title, keys and time; one of them says how many are hidden.
+fn body_rows(rows: usize, rows_max: usize) -> usize {
+    let room = rows_max.saturating_sub(3);
+    if rows <= room { rows } else { room.saturating_sub(1) }
+}
+
+/// Returns the value of an argument that names the target of a call.
+fn target(field: &str) -> Option<String> {
+    let (name, value) = field.strip_prefix("  ")?.split_once(": ")?;
+    matches!(name, "path" | "command" | "url").then(|| value.to_owned())
+}
+
+/// Line numbers of a unified diff.
+#[derive(Default)]
+struct NumberedDiff {
+    old: u64,
+    new: u64,
+    added: u64,
+    removed: u64,
+    is_in_hunk: bool,
+}
+
+impl NumberedDiff {
+    /// Formats the next line; `None` for the names of the files, which the title says.
+    fn line(&mut self, line: &str) -> Option<StyledLine> {
+        if let Some(hunk) = line.strip_prefix("@@ ") {
+            let start = |sign| {
+                let part = hunk.split(' ').find_map(|part| part.strip_prefix(sign))?;
+                part.split(',').next()?.parse::<u64>().ok()
+            };
+            // The gap between two hunks.
+            let gap = self.is_in_hunk.then(|| StyledLine::plain("    ..."));
+            (self.old, self.new) = (start('-').unwrap_or(0), start('+').unwrap_or(0));
+            self.is_in_hunk = true;
+            return gap;
+        }
+        if !self.is_in_hunk {
+            let is_name = line.starts_with("--- ") || line.starts_with("+++ ");
+            return (!is_name).then(|| StyledLine::plain(format!("    {line}")));
+        }
+        let text = line.get(1..).unwrap_or_default();
+        let (sign, number, style) = match line.as_bytes().first() {
+            Some(b'+') => {
+                self.added += 1;
+                ("+", take_number(&mut self.new), TextStyle::colored(AnsiColor::Green))
+            }
+            Some(b'-') => {
+                self.removed += 1;
+                ("-", take_number(&mut self.old), TextStyle::colored(AnsiColor::Red))
+            }
+            Some(b'\\') => return Some(StyledLine::plain(format!("    {line}"))),
+            _ => {
+                take_number(&mut self.old);
+                (" ", take_number(&mut self.new), TextStyle::PLAIN)
+            }
+        };
+        let mut out = StyledLine::plain("  ");
+        out.push(&format!("{sign} {number:>2}  {}", text.replace('\t', "    ")), style);
+        Some(out)
+    }
+}
+
+fn take_number(next: &mut u64) -> u64 {
+    let number = *next;
+    *next += 1;
+    number
+}

@@ -1,0 +1,3 @@
+mod markdown;
+mod painter;
+mod rows;
