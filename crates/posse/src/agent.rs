@@ -90,7 +90,7 @@ impl Agent {
     /// read (`OPENAI_API_KEY`, `ANTHROPIC_BASE_URL`, `OLLAMA_HOST`, …); retries, rate limits and prices are those of
     /// `posse run`. Fails if the provider is unknown or has no key.
     pub fn new(model: impl AsRef<str>) -> Result<Self> {
-        Self::on_source(Arc::new(environment_source(None)?), model)
+        Self::on_source(Arc::new(environment_source()?), model)
     }
 
     /// Creates an agent on a model of this source, for programs that configure providers themselves.
@@ -101,7 +101,7 @@ impl Agent {
 
     /// Creates an agent on your own [`Model`].
     pub fn with_model(model: Arc<dyn Model>) -> Result<Self> {
-        Ok(Self::with(Arc::new(environment_source(None)?), ModelPick::given(model)))
+        Ok(Self::with(Arc::new(environment_source()?), ModelPick::given(model)))
     }
 
     fn with(source: Arc<ModelSource>, model: ModelPick) -> Self {

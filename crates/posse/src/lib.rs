@@ -33,7 +33,7 @@
 //!
 //! A model is named by one string, `provider:model`: `anthropic:claude-sonnet-4-5`, `openai:gpt-5`, `gemini:gemini-2.5-pro`,
 //! `ollama:qwen3`, `openrouter:…`, `groq:…`. Keys and base URLs come from the variables that the provider's own tools read.
-//! Calls are retried, and agents that share a key share its rate limits. [`Agent::with_model`] takes your own
+//! Calls are retried. An agent, its clones and its subagents share the rate limits of a key. [`Agent::with_model`] takes your own
 //! [`Model`](ports::Model) implementation; [`models::scripted`] is a model with canned replies, for tests without a key.
 //!
 //! # Errors

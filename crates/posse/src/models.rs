@@ -1,7 +1,6 @@
 //! Models of a program: opened by reference with keys from the environment, or handed over by the program.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use posse_core::Result;
@@ -31,17 +30,13 @@ impl ModelPick {
     }
 }
 
-/// Creates a source of models with keys, base URLs and prices as `posse run` has them. With a state directory, rate limits
-/// are shared with all processes that use it.
-pub(crate) fn environment_source(state: Option<&Path>) -> Result<ModelSource> {
+/// Creates a source of models with keys, base URLs and prices as `posse run` has them.
+pub(crate) fn environment_source() -> Result<ModelSource> {
     let env = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let mut source = ModelSource::new(ModelsConfig::default(), Arc::new(env), RecordingMode::None)?;
-    if let Ok(here) = std::env::current_dir() {
-        source = source.scripts_in(here);
-    }
-    Ok(match state {
-        Some(state) => source.sharing(state),
-        None => source,
+    let source = ModelSource::new(ModelsConfig::default(), Arc::new(env), RecordingMode::None)?;
+    Ok(match std::env::current_dir() {
+        Ok(here) => source.scripts_in(here),
+        Err(_) => source,
     })
 }
 

@@ -110,7 +110,7 @@ impl SubAgent {
     /// Creates a tool named `agent` that runs on `provider:model`, with the key from the environment. Fails if there is
     /// none.
     pub fn on(model: impl AsRef<str>) -> Result<Self> {
-        Self::on_source(&environment_source(None)?, model)
+        Self::on_source(&environment_source()?, model)
     }
 
     /// Creates a tool named `agent` that runs on a model of this source.
