@@ -60,6 +60,7 @@ fn allowed(member: &str, members: &Names) -> Names {
         "posse-tools" | "posse-mcp" => {
             set(&["posse-messages", "posse-core", "posse-net", "posse-runtime", "posse-sandbox"])
         }
+        "posse-console" => set(&["posse-messages", "posse-core", "posse-runtime", "posse-terminal"]),
         "posse-git" => set(&["posse-messages", "posse-core", "posse-runtime", "posse-sandbox"]),
         "posse-review" => set(&["posse-messages", "posse-core", "posse-git"]),
         // The binary and the library facade are where the others meet. What only tests need stays out of them.

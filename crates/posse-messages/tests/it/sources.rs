@@ -131,7 +131,7 @@ fn what_is_said_is_in_the_catalogue_and_what_is_in_the_catalogue_is_said() {
 }
 
 /// `say!` is a text for people alone. What is made below the binary may reach a model, which reads English; what
-/// `posse-terminal` makes reaches a screen.
+/// `posse-console` and `posse-terminal` make reaches a screen.
 #[test]
 fn nothing_below_the_binary_speaks_the_language_of_people_alone() {
     let binary = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("posse-cli");
@@ -139,8 +139,12 @@ fn nothing_below_the_binary_speaks_the_language_of_people_alone() {
     for member in fs::read_dir(binary.parent().unwrap()).unwrap() {
         rust_files(&member.unwrap().path().join("src"), &mut files);
     }
-    let screens =
-        [binary.clone(), binary.with_file_name("posse-terminal"), env!("CARGO_MANIFEST_DIR").into()];
+    let screens = [
+        binary.clone(),
+        binary.with_file_name("posse-console"),
+        binary.with_file_name("posse-terminal"),
+        env!("CARGO_MANIFEST_DIR").into(),
+    ];
     let is_below = |file: &&PathBuf| !screens.iter().any(|screen| file.starts_with(screen));
     let says = |file: &&PathBuf| {
         let source = fs::read_to_string(file).unwrap();

@@ -1,0 +1,1 @@
+# Meldungen von `posse-console`.

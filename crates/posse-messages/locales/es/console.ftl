@@ -1,0 +1,1 @@
+# Mensajes de `posse-console`.

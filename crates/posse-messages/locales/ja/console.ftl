@@ -1,0 +1,1 @@
+# `posse-console` のメッセージ。
