@@ -1,8 +1,10 @@
-//! Terminal output: streamed Markdown ([`markdown`]), rows of the live tree ([`rows`]) and the inline painter ([`painter`]).
+//! Terminal: streamed Markdown ([`markdown`]), rows of the live tree ([`rows`]), the inline painter ([`painter`]) and keys
+//! ([`keys`]).
 //! Size, time and output are arguments; nothing here reads the environment, a clock or a task.
 
 #![forbid(unsafe_code)]
 
+pub mod keys;
 pub mod markdown;
 pub mod painter;
 pub mod rows;

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use unicode_segmentation::UnicodeSegmentation;
 
-pub use guard::{ConsoleRaw, ModeGuard, RESTORE, RawSwitch, restore_console, restore_on_panic};
+pub use guard::{ModeGuard, RESTORE, RawSwitch, restore_on_panic};
 
 use crate::style::{StylePalette, StyledLine, SymbolSet, columns};
 

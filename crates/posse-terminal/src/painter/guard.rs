@@ -16,20 +16,6 @@ pub trait RawSwitch {
     fn disable(&mut self) -> io::Result<()>;
 }
 
-/// Raw mode of the terminal of this process.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ConsoleRaw;
-
-impl RawSwitch for ConsoleRaw {
-    fn enable(&mut self) -> io::Result<()> {
-        crossterm::terminal::enable_raw_mode()
-    }
-
-    fn disable(&mut self) -> io::Result<()> {
-        crossterm::terminal::disable_raw_mode()
-    }
-}
-
 /// Holds the terminal in raw mode; dropping it restores raw mode, paste mode, cursor and style.
 pub struct ModeGuard<W: Write, R: RawSwitch> {
     out: W,
@@ -74,13 +60,6 @@ impl<W: Write, R: RawSwitch> Drop for ModeGuard<W, R> {
         // The terminal is gone; there is nobody to tell.
         let _ = self.suspend();
     }
-}
-
-/// Restores the terminal of this process, for the signal path and the panic hook.
-pub fn restore_console() {
-    let mut stderr = io::stderr().lock();
-    let _ = stderr.write_all(RESTORE.as_bytes()).and_then(|()| stderr.flush());
-    let _ = ConsoleRaw.disable();
 }
 
 /// Installs a panic hook that calls `restore` before the message is printed. Only a panic of `owner`, the thread that has the

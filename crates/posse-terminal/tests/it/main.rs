@@ -1,3 +1,4 @@
+mod keys;
 mod markdown;
 mod painter;
 mod rows;

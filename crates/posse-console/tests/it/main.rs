@@ -1,0 +1,2 @@
+mod console;
+mod pty;
