@@ -195,6 +195,20 @@ pub enum TasksCommand {
         /// Task id or id prefix.
         task: String,
     },
+    /// Take back the file changes of a task and its subagents, except files that changed since.
+    Undo {
+        /// Task id or id prefix.
+        task: String,
+        /// Take back only this turn.
+        #[arg(long, value_name = "N", conflicts_with = "last")]
+        turn: Option<u32>,
+        /// Take back only the changes since your last message.
+        #[arg(long)]
+        last: bool,
+        /// Print what would be taken back, and change nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Merge the changes in a task's worktree into your files. A conflict changes nothing.
     Apply {
         /// Task id or id prefix.

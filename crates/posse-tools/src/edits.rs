@@ -1,7 +1,10 @@
 //! Edited files of a task and its subagents, read from their journals: for the summary, the envelope and `posse tasks
-//! diff`.
+//! diff`; `undo` takes them back.
+
+pub mod undo;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +15,7 @@ use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, ToolResult};
 use posse_core::tool::{DELEGATION, canonical};
 use posse_messages::{LocalizedText, localized};
-use posse_runtime::ports::{Store, TaskFilter, TaskQuery, TaskRow};
+use posse_runtime::ports::{Store, StoredRecord, TaskFilter, TaskQuery, TaskRow};
 use posse_sandbox::protected::FileProtection;
 use posse_sandbox::workspace::Workspace;
 use serde_json::{Value, json};
@@ -27,10 +30,10 @@ type FileContent = Option<Vec<u8>>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum EditSpan {
     Whole,
-    /// Since the last message of the person; children created before `since_ms` do not count.
-    LastMessage {
-        since_ms: u64,
-    },
+    /// Since the last message of the person; children created earlier do not count.
+    LastMessage,
+    /// One turn of the task, with the children that it created.
+    Turn(u32),
 }
 
 /// A file that differs from its state before the task.
@@ -43,7 +46,7 @@ pub struct EditedFile {
 }
 
 /// Reason why a diff is incomplete.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffGap {
     /// A command changed it, and there is no before-image.
     Command,
@@ -101,26 +104,78 @@ impl EditedFile {
 
 /// Collects the files that a task and its subagents changed in its workspace, sorted by path.
 pub async fn gather(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Vec<EditedFile>> {
-    let records = store.records(id).await?;
-    let start = start_of(&records)?;
-    let said = records.iter().rposition(|record| matches!(record, Record::Said { .. }));
-    let (span, from) = match (span, said) {
-        (EditSpan::LastMessage { .. }, Some(said)) => (span, said),
-        (EditSpan::Whole | EditSpan::LastMessage { .. }, _) => (EditSpan::Whole, 0),
-    };
-    let mut touches = EditTimeline::read(&records[from..], 0);
-    for (number, row) in below(store, id, span).await?.into_iter().enumerate() {
-        let records = store.records(&row.id).await?;
-        if start_of(&records)?.workspace == start.workspace {
-            touches.extend(EditTimeline::read(&records, number + 1));
-        }
-    }
+    let EditHistory { start, by_path } = EditHistory::read(store, id, span).await?;
     // Reads only changed files, so the disk access is short.
-    Ok(merged(touches, &PresentFiles::of(&start)))
+    let place = PresentFiles::of(&start);
+    Ok(by_path.into_iter().filter_map(|(path, history)| edited(path, history, &place)).collect())
+}
+
+/// Changes of a task and its subagents in its workspace, by path and in the order they happened.
+struct EditHistory {
+    start: TaskStart,
+    by_path: BTreeMap<String, Vec<TouchKind>>,
+}
+
+impl EditHistory {
+    async fn read(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Self> {
+        let stored = store.records_from(id, 0, usize::MAX).await?;
+        let window = SpanWindow::of(&stored, span);
+        let records: Vec<Record> = stored.into_iter().map(|stored| stored.record).collect();
+        let start = start_of(&records)?;
+        let mut touches = EditTimeline::read(&records[window.records.clone()], 0);
+        for (number, row) in below(store, id).await?.into_iter().enumerate() {
+            if !window.created_ms.contains(&row.created_ms) {
+                continue;
+            }
+            let records = store.records(&row.id).await?;
+            if start_of(&records)?.workspace == start.workspace {
+                touches.extend(EditTimeline::read(&records, number + 1));
+            }
+        }
+        touches.sort_by_key(|touch| touch.order);
+        let mut by_path: BTreeMap<String, Vec<TouchKind>> = BTreeMap::new();
+        for FileTouch { path, how, .. } in touches {
+            by_path.entry(path).or_default().push(how);
+        }
+        Ok(Self { start, by_path })
+    }
+}
+
+/// Part of a journal that a span covers.
+struct SpanWindow {
+    records: Range<usize>,
+    /// Creation times of the children that count.
+    created_ms: Range<u64>,
+}
+
+impl SpanWindow {
+    fn of(stored: &[StoredRecord], span: EditSpan) -> Self {
+        let all = 0..stored.len();
+        let records = match span {
+            EditSpan::Whole => all,
+            EditSpan::LastMessage => {
+                let said = stored.iter().rposition(|stored| matches!(stored.record, Record::Said { .. }));
+                said.unwrap_or(0)..stored.len()
+            }
+            EditSpan::Turn(turn) => {
+                let is_turn = |wanted: &dyn Fn(u32) -> bool, stored: &StoredRecord| matches!(stored.record, Record::Asked { turn, .. } if wanted(turn));
+                let from = stored.iter().position(|stored| is_turn(&|asked| asked == turn, stored));
+                let to = stored.iter().position(|stored| is_turn(&|asked| asked > turn, stored));
+                from.map_or(0..0, |from| from..to.unwrap_or(stored.len()).max(from))
+            }
+        };
+        let at = |index: usize| stored.get(index).map(|stored| stored.at_ms);
+        let from_ms = if records.start == 0 { 0 } else { at(records.start).unwrap_or(u64::MAX) };
+        let created_ms = match records.is_empty() {
+            true => 0..0,
+            false => from_ms..at(records.end).unwrap_or(u64::MAX),
+        };
+        Self { records, created_ms }
+    }
 }
 
 /// Finds the descendants of a task.
-async fn below(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Vec<TaskRow>> {
+async fn below(store: &dyn Store, id: &TaskId) -> Result<Vec<TaskRow>> {
     let rows = store.find_tasks(TaskQuery::of(TaskFilter::Session(id.session().to_owned()))).await?;
     let parents: HashMap<TaskId, Option<TaskId>> =
         rows.iter().map(|row| (row.id.clone(), row.parent.clone())).collect();
@@ -134,11 +189,7 @@ async fn below(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Vec<Tas
         }
         false
     };
-    let counts = |row: &TaskRow| match span {
-        EditSpan::Whole => true,
-        EditSpan::LastMessage { since_ms } => row.created_ms >= since_ms,
-    };
-    Ok(rows.into_iter().filter(|row| is_below(row) && counts(row)).collect())
+    Ok(rows.into_iter().filter(is_below).collect())
 }
 
 /// One change of one file.
@@ -250,27 +301,9 @@ impl PresentFiles {
     }
 }
 
-fn merged(mut touches: Vec<FileTouch>, place: &PresentFiles) -> Vec<EditedFile> {
-    touches.sort_by_key(|touch| touch.order);
-    let mut by_path: BTreeMap<String, Vec<TouchKind>> = BTreeMap::new();
-    for FileTouch { path, how, .. } in touches {
-        by_path.entry(path).or_default().push(how);
-    }
-    by_path.into_iter().filter_map(|(path, history)| edited(path, history, place)).collect()
-}
-
 /// Merges the history of one file; `None` if it ended up unchanged.
 fn edited(path: String, mut history: Vec<TouchKind>, place: &PresentFiles) -> Option<EditedFile> {
-    let mut doubts = false;
-    history.retain(|how| match how {
-        TouchKind::Edited { image, doubtful: true, .. } => {
-            let now = place.content(&path);
-            let happened = now.as_deref().map(diff::sha256).as_ref() == Some(&image.after_sha256);
-            doubts |= !happened && image.before.bytes() != Ok(now);
-            happened
-        }
-        TouchKind::Edited { .. } | TouchKind::Unkept(_) => true,
-    });
+    let doubts = settle(&path, &mut history, place);
     let Some(last) = history.last() else {
         let change = FileChange::named(path);
         return doubts.then_some(EditedFile { change, gap: Some(DiffGap::InDoubt), contents: None });
@@ -300,6 +333,21 @@ fn edited(path: String, mut history: Vec<TouchKind>, place: &PresentFiles) -> Op
         gap = Some(DiffGap::InDoubt);
     }
     Some(EditedFile { change: FileChange { path, kind, lines }, gap, contents })
+}
+
+/// Drops changes in doubt that did not happen, by the current content. Returns true if that cannot tell.
+fn settle(path: &str, history: &mut Vec<TouchKind>, place: &PresentFiles) -> bool {
+    let mut doubts = false;
+    history.retain(|how| match how {
+        TouchKind::Edited { image, doubtful: true, .. } => {
+            let now = place.content(path);
+            let happened = now.as_deref().map(diff::sha256).as_ref() == Some(&image.after_sha256);
+            doubts |= !happened && image.before.bytes() != Ok(now);
+            happened
+        }
+        TouchKind::Edited { .. } | TouchKind::Unkept(_) => true,
+    });
+    doubts
 }
 
 /// Sums the counts of each call, for when the whole cannot be compared.

@@ -17,7 +17,6 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_git::WorktreeProvider;
 use posse_mcp::registry::ServerRegistry;
 use posse_messages::say;
-use posse_runtime::context::now_ms;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::session::{Session, SessionBuilder};
 use posse_tools::edits::{self, EditSpan, EditedFile};
@@ -236,9 +235,8 @@ impl EndedRun<'_> {
         if self.tree.tasks <= 1 && changed_files.is_empty() && in_doubt.is_empty() {
             return Vec::new();
         }
-        let took = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let span = EditSpan::LastMessage { since_ms: now_ms().saturating_sub(took) };
-        let edits = edits::gather(&*self.room.session.sources().store, self.id, span).await;
+        let store = &*self.room.session.sources().store;
+        let edits = edits::gather(store, self.id, EditSpan::LastMessage).await;
         edits.unwrap_or_else(|e| {
             terminal::warn(&e);
             Vec::new()

@@ -2,6 +2,7 @@
 
 mod changes;
 mod control;
+mod undo;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, JournalStore, Store, TaskFilter, TaskQuery, TaskRow,
 };
 use posse_store::SqliteStore;
+use posse_tools::edits::EditSpan;
 use serde_json::json;
 
 use super::drive::{ProgressView, RunSession, RunView, RunWork};
@@ -54,6 +56,14 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
         TasksCommand::Watch { task } => watch::run(global, &task).await,
         TasksCommand::Diff { task } => changes::diff(global, &task).await,
+        TasksCommand::Undo { task, turn, last, dry_run } => {
+            let span = match turn {
+                Some(turn) => EditSpan::Turn(turn),
+                None if last => EditSpan::LastMessage,
+                None => EditSpan::Whole,
+            };
+            undo::run(global, &task, span, dry_run).await
+        }
         TasksCommand::Apply { task, protected } => changes::apply(global, &task, protected).await,
         TasksCommand::Discard { task } => changes::discard(global, &task).await,
         TasksCommand::Cancel { task } => control::cancel(global, &task).await,

@@ -41,6 +41,7 @@ mod support;
 mod tasks;
 mod telemetry;
 mod terminal;
+mod undo;
 mod wires;
 mod worker;
 mod worktrees;

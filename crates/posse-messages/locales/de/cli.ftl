@@ -210,6 +210,13 @@ worktree-used-up-hint = beginne eine neue Aufgabe
 patch-not-yet = von `{ $task }` gibt es noch keinen Patch ({ $path })
 patch-not-yet-hint = er wird geschrieben, wenn die Aufgabe endet
 task-changed-nothing = `{ $task }` hat nichts geändert
+undo-restored = { $path } wiederhergestellt
+undo-removed = { $path } entfernt
+undo-would-restore = würde { $path } wiederherstellen
+undo-would-remove = würde { $path } entfernen
+undo-nothing = { $path } ist schon wie vorher
+undo-kept = { $path } behalten: { $why }
+undo-apart = `{ $task }` hat in einem eigenen Arbeitsbaum gearbeitet, den es nicht mehr gibt
 patch-not-written = der Patch kann nicht ausgegeben werden
 changes-applied-before = was `{ $task }` geändert hat, wurde schon übernommen
 change-written = geschrieben      { $name }
@@ -222,6 +229,7 @@ task-without-worktree-hint = nur Aufgaben mit `isolation: worktree` haben einen,
 task-at-work =
     { $what ->
         [apply] `{ $task }` arbeitet noch: ihre Änderungen können nicht übernommen werden
+        [undo] `{ $task }` arbeitet noch: ihre Änderungen können nicht zurückgenommen werden
        *[discard] `{ $task }` arbeitet noch: ihre Änderungen können nicht verworfen werden
     }
 task-at-work-hint = warte darauf

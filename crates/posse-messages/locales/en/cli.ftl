@@ -219,6 +219,13 @@ worktree-used-up-hint = start a new task
 patch-not-yet = there is no patch of `{ $task }` yet ({ $path })
 patch-not-yet-hint = it is written when the task ends
 task-changed-nothing = `{ $task }` changed nothing
+undo-restored = restored { $path }
+undo-removed = removed { $path }
+undo-would-restore = would restore { $path }
+undo-would-remove = would remove { $path }
+undo-nothing = { $path } is as it was before
+undo-kept = kept { $path }: { $why }
+undo-apart = `{ $task }` worked in a worktree of its own, which is gone
 patch-not-written = the patch cannot be written
 changes-applied-before = what `{ $task }` changed was applied before
 change-written = written { $name }
@@ -231,6 +238,7 @@ task-without-worktree-hint = only tasks with `isolation: worktree` have one, unt
 task-at-work =
     { $what ->
         [apply] `{ $task }` is at work: cannot apply its changes
+        [undo] `{ $task }` is at work: cannot take its changes back
        *[discard] `{ $task }` is at work: cannot discard its changes
     }
 task-at-work-hint = wait for it

@@ -49,6 +49,11 @@ gap-secret = what it was before is not kept: it holds a key
 gap-damaged = what it was before cannot be read
 gap-in-doubt = in doubt: the process ended while it was changed
 gap-after-unknown = the content that the task left is not there any more
+undo-changed-since = changed since by somebody else
+undo-command-since = a command changed it last; what the command left is not known
+undo-protected = its name is protected
+undo-refused = { $why }
+undo-failed = the undo failed
 
 ## demo.rs
 

@@ -210,6 +210,13 @@ worktree-used-up-hint = inicia una tarea nueva
 patch-not-yet = aún no hay parche de `{ $task }` ({ $path })
 patch-not-yet-hint = se escribe cuando la tarea termina
 task-changed-nothing = `{ $task }` no cambió nada
+undo-restored = { $path }: restaurado
+undo-removed = { $path }: eliminado
+undo-would-restore = { $path }: se restauraría
+undo-would-remove = { $path }: se eliminaría
+undo-nothing = { $path } ya está como antes
+undo-kept = { $path } se conserva: { $why }
+undo-apart = `{ $task }` trabajó en su propio árbol de trabajo, que ya no existe
 patch-not-written = no se puede escribir el parche
 changes-applied-before = lo que `{ $task }` cambió ya se aplicó antes
 change-written = escrito   { $name }
@@ -222,6 +229,7 @@ task-without-worktree-hint = solo lo tienen las tareas con `isolation: worktree`
 task-at-work =
     { $what ->
         [apply] `{ $task }` está trabajando: no se pueden aplicar sus cambios
+        [undo] `{ $task }` está trabajando: no se pueden deshacer sus cambios
        *[discard] `{ $task }` está trabajando: no se pueden descartar sus cambios
     }
 task-at-work-hint = espérala

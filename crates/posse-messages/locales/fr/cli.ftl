@@ -210,6 +210,13 @@ worktree-used-up-hint = commencez une nouvelle tâche
 patch-not-yet = il n'y a pas encore de patch de `{ $task }` ({ $path })
 patch-not-yet-hint = il est écrit quand la tâche se termine
 task-changed-nothing = `{ $task }` n'a rien modifié
+undo-restored = { $path } rétabli
+undo-removed = { $path } supprimé
+undo-would-restore = { $path } serait rétabli
+undo-would-remove = { $path } serait supprimé
+undo-nothing = { $path } est déjà comme avant
+undo-kept = { $path } conservé : { $why }
+undo-apart = `{ $task }` a travaillé dans son propre arbre de travail, qui n’existe plus
 patch-not-written = le patch ne peut pas être écrit
 changes-applied-before = ce que `{ $task }` a modifié a déjà été appliqué
 change-written = écrit     { $name }
@@ -222,6 +229,7 @@ task-without-worktree-hint = seules les tâches avec `isolation: worktree` en on
 task-at-work =
     { $what ->
         [apply] `{ $task }` est au travail : ses modifications ne peuvent pas être appliquées
+        [undo] `{ $task }` est au travail : ses modifications ne peuvent pas être annulées
        *[discard] `{ $task }` est au travail : ses modifications ne peuvent pas être abandonnées
     }
 task-at-work-hint = attendez-la

@@ -155,6 +155,13 @@ worktree-used-up-hint = 新しいタスクを始めてください
 patch-not-yet = `{ $task }` のパッチはまだありません（{ $path }）
 patch-not-yet-hint = タスクの終了時に書き込まれます
 task-changed-nothing = `{ $task }` は何も変更していません
+undo-restored = { $path } を元に戻しました
+undo-removed = { $path } を削除しました
+undo-would-restore = { $path } を元に戻します
+undo-would-remove = { $path } を削除します
+undo-nothing = { $path } はすでに元のままです
+undo-kept = { $path } はそのままです: { $why }
+undo-apart = `{ $task }` は専用のワークツリーで作業しましたが、それはもうありません
 patch-not-written = パッチを書き出せません
 changes-applied-before = `{ $task }` の変更はすでに適用されています
 change-written = 書き込み { $name }
@@ -167,6 +174,7 @@ task-without-worktree-hint = ワークツリーを持つのは `isolation: workt
 task-at-work =
     { $what ->
         [apply] `{ $task }` は作業中です: 変更を適用できません
+        [undo] `{ $task }` は作業中です: 変更を取り消せません
        *[discard] `{ $task }` は作業中です: 変更を破棄できません
     }
 task-at-work-hint = 終了を待ってください

@@ -155,6 +155,13 @@ worktree-used-up-hint = 请开始新任务
 patch-not-yet = `{ $task }` 还没有补丁（{ $path }）
 patch-not-yet-hint = 任务结束时会写出
 task-changed-nothing = `{ $task }` 没有更改任何内容
+undo-restored = 已还原 { $path }
+undo-removed = 已删除 { $path }
+undo-would-restore = 将还原 { $path }
+undo-would-remove = 将删除 { $path }
+undo-nothing = { $path } 已是之前的状态
+undo-kept = 保留 { $path }：{ $why }
+undo-apart = `{ $task }` 在自己的工作树中工作，该工作树已不存在
 patch-not-written = 无法写出补丁
 changes-applied-before = `{ $task }` 的更改此前已应用
 change-written = 写入 { $name }
@@ -167,6 +174,7 @@ task-without-worktree-hint = 只有带 `isolation: worktree` 的任务才有，�
 task-at-work =
     { $what ->
         [apply] `{ $task }` 正在工作：无法应用其更改
+        [undo] `{ $task }` 正在工作：无法撤销其更改
        *[discard] `{ $task }` 正在工作：无法丢弃其更改
     }
 task-at-work-hint = 请等待它

@@ -184,15 +184,22 @@ fn is_at_work(row: &TaskRow) -> bool {
     row.state.is_running() && owner::lives(row)
 }
 
+/// Refuses for a task that a living process drives.
+pub fn refuse_driven(row: &TaskRow, what: &str) -> Result<()> {
+    match is_at_work(row) {
+        true => Err(Error::new(ErrorCode::TaskNotReady, say!("task-at-work", task = row.id, what))
+            .hint(say!("task-at-work-hint"))),
+        false => Ok(()),
+    }
+}
+
 /// Refuses for a running task, and for an interrupted one, which may be resumed and needs its files.
 fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
     if !row.state.is_running() {
         return Ok(());
     }
+    refuse_driven(row, what)?;
     let task = &row.id;
-    let (text, hint) = match is_at_work(row) {
-        true => (say!("task-at-work", task, what), say!("task-at-work-hint")),
-        false => (say!("task-was-interrupted", task, what), say!("task-was-interrupted-hint", task)),
-    };
-    Err(Error::new(ErrorCode::TaskNotReady, text).hint(hint))
+    let text = say!("task-was-interrupted", task, what);
+    Err(Error::new(ErrorCode::TaskNotReady, text).hint(say!("task-was-interrupted-hint", task)))
 }
