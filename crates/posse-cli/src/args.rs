@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
+use posse_core::mode::WorkMode;
 use posse_git::ChangeScope;
 use posse_mcp::hosts::HostName;
 use posse_messages::say;
@@ -408,6 +409,12 @@ fn severities() -> impl TypedValueParser<Value = FindingSeverity> {
         .map(|word| FindingSeverity::read(&word).expect("the parser knows these words"))
 }
 
+fn modes() -> impl TypedValueParser<Value = WorkMode> {
+    let words = WorkMode::ALL.iter().map(|mode| mode.wire());
+    PossibleValuesParser::new(words)
+        .map(|word| WorkMode::from_wire(&word).expect("the parser knows these words"))
+}
+
 fn host_names() -> impl TypedValueParser<Value = HostName> {
     let names = HostName::all().map(HostName::as_str);
     PossibleValuesParser::new(names).map(|name| HostName::parse(&name).expect("the parser knows these names"))
@@ -588,6 +595,9 @@ pub struct ExtraLimits {
     /// Spend at most this many US dollars in total.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
+    /// Continue in this mode: plan, ask or auto [default: the mode that the task has].
+    #[arg(long, value_name = "MODE", value_parser = modes())]
+    pub mode: Option<WorkMode>,
 }
 
 #[derive(ClapArgs, Clone)]
@@ -595,8 +605,8 @@ pub struct RunArgs {
     /// Task prompt, in one or more words. `-` reads it from standard input; after the words, `-` waits for material there.
     #[arg(required = true)]
     pub task: Vec<String>,
-    /// Count the task as completed only if this command then succeeds in the workspace; needs `--allow bash`. Repeatable;
-    /// the command may run more than once.
+    /// Count the task as completed only if this command then succeeds in the workspace; needs a mode with commands.
+    /// Repeatable; the command may run more than once.
     #[arg(long, value_name = "COMMAND")]
     pub verify: Vec<String>,
     /// Isolation: `none` works in this directory, `worktree` in a git worktree made from the current files.
@@ -694,7 +704,7 @@ pub struct TaskFlags {
     /// Also allow these tools, such as bash (comma-separated).
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub allow: Vec<String>,
-    /// Allow only tools that change nothing.
+    /// Allow only tools that change nothing, as `--mode plan` does.
     #[arg(long, conflicts_with = "allow")]
     pub read_only: bool,
     /// Handling of calls that need approval [default: the configuration; or ask at a terminal, deny elsewhere].
@@ -709,6 +719,10 @@ pub struct TaskFlags {
 pub struct RunOptions {
     #[command(flatten)]
     pub common: TaskFlags,
+    /// Mode: `plan` reads only, `ask` asks before every edit and command, `auto` edits and runs commands in the sandbox
+    /// without asking [default: the configuration; or auto at a terminal, plan elsewhere].
+    #[arg(long, value_name = "MODE", value_parser = modes(), conflicts_with = "read_only")]
+    pub mode: Option<WorkMode>,
     /// Run the task with this agent instead of the orchestrator.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,

@@ -11,6 +11,7 @@ use posse_core::board::OnLimit;
 use posse_core::bounded::BoundedInteger;
 use posse_core::definition::OnUnknownModel;
 use posse_core::grant::NetworkGrant;
+use posse_core::mode::WorkMode;
 use posse_core::{Error, ErrorCode, Result, sizes, spans};
 use posse_definitions::places::nearest_file;
 use posse_mcp::registry::McpServerConfig;
@@ -181,6 +182,8 @@ impl Default for SecretsConfig {
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionSettings {
+    /// Mode of new tasks, also without a terminal.
+    pub mode: Option<WorkMode>,
     /// Delegation tools offered to models; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
     /// Levels of delegation: at 1 only the orchestrator delegates.
@@ -353,6 +356,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
         ("sandbox", project.sandbox != SandboxConfig::default()),
+        ("session.mode", project.session.mode.is_some()),
         ("session.tools", project.session.tools.is_some()),
         ("session.max_depth", project.session.max_depth.is_some()),
         ("session.max_running", project.session.max_running.is_some()),

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod help;
 mod material;
+mod mode;
 mod models;
 mod render;
 mod retention;

@@ -15,6 +15,7 @@ use posse_core::grant::{Grant, GrantRule, Rights, RootGrant, RuleVerdict, Sandbo
 use posse_core::id::AgentName;
 use posse_core::lease;
 use posse_core::limits::Limits;
+use posse_core::mode::WorkMode;
 use posse_core::pattern::ToolPattern;
 use posse_core::redact::SecretRedactor;
 use posse_core::text::visible;
@@ -56,7 +57,8 @@ use crate::config::{self, ApprovalMode, Config, ConfigSources};
 use crate::models::{self, process_env};
 use crate::terminal;
 
-/// Built-in tools that need `--allow`: a command can do anything its user can, and a fetched URL leaves the machine.
+/// Built-in tools that need `--allow`: a fetched URL leaves the machine, and a command that nothing confines can do
+/// anything its user can.
 const ASKED_FOR: &[&str] = &["bash", "fetch"];
 
 /// Default depth of delegation (requirement R122).
@@ -91,7 +93,7 @@ pub struct ToolInventory {
 impl ToolInventory {
     /// Resolves tool names, and `mcp__server` for all tools of a server. An unknown name is an error: a misspelling
     /// must not allow anything. A server's tools are known only after it was asked.
-    fn named(&self, list: &[String]) -> Result<Vec<String>> {
+    pub fn named(&self, list: &[String]) -> Result<Vec<String>> {
         let (servers, list): (Vec<&String>, Vec<&String>) =
             list.iter().partition(|name| is_about_servers(name));
         let mut of_servers = Vec::new();
@@ -148,6 +150,8 @@ pub struct Setup {
     pub models: OnceLock<Arc<ModelSource>>,
     /// Hosts that delegate to this process; only in `posse mcp`.
     pub hosts: Arc<ConnectedHosts>,
+    /// A person can read and answer here.
+    pub is_attended: bool,
 }
 
 impl Setup {
@@ -177,8 +181,20 @@ impl Setup {
             CommandEnvironment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
         let sandbox = sandbox(&config.sandbox, &workspace, &state, toolchains)?;
         let (servers, agents, models) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let hosts = ConnectedHosts::none();
-        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers, agents, models, hosts })
+        let (hosts, is_attended) = (ConnectedHosts::none(), !global.json && terminal::is_attended());
+        Ok(Self {
+            config,
+            workspace,
+            project,
+            state,
+            telemetry,
+            sandbox,
+            servers,
+            agents,
+            models,
+            hosts,
+            is_attended,
+        })
     }
 
     /// Warns about a `sandbox.top` without effect.
@@ -424,16 +440,29 @@ impl Setup {
         CommandEnvironment::new(std::env::vars_os(), self.config.bash.env.clone(), self.key_variables())
     }
 
-    /// Builds the operator's grant: built-in tools that read or that write in the workspace; commands and the user's
-    /// own tools if they are allowed; a project's tools only if allowed for this run, because the user's
-    /// configuration cannot know what a project means by a name.
-    pub fn grant(&self, how: &RunOptions, found: &ToolInventory) -> Result<Grant> {
-        let (asked, configured) = (found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?);
-        let denied = self.denied(found)?;
+    /// Builds the operator's grant in a mode: built-in tools that read or that write in the workspace; commands where
+    /// the kernel confines them; the user's own tools if they are allowed; a project's tools only if allowed for this
+    /// run, because the user's configuration cannot know what a project means by a name.
+    pub fn grant(&self, how: &RunOptions, mode: WorkMode, found: &ToolInventory) -> Result<Grant> {
+        self.grant_with(&found.named(&how.common.allow)?, mode, found)
+    }
+
+    /// Builds the grant of a task whose mode the operator changed: that of a new task, and the tools that it had been
+    /// allowed beyond the usual ones.
+    pub fn grant_in_mode(&self, before: &Grant, mode: WorkMode, found: &ToolInventory) -> Result<Grant> {
+        let strange = self.strange(found);
+        let had = before.tools().filter(|name| !strange.iter().any(|strange| strange == name));
+        self.grant_with(&had.map(str::to_owned).collect::<Vec<_>>(), mode, found)
+    }
+
+    fn grant_with(&self, asked: &[String], mode: WorkMode, found: &ToolInventory) -> Result<Grant> {
+        let configured = found.named(&self.config.grant.allow)?;
+        let (denied, confines) = (self.denied(found)?, self.confines());
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
-            let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
+            let is_held = !ASKED_FOR.contains(&name.as_str()) || (name == "bash" && confines);
+            let usual = posse_tools::is_built_in(name) && is_held;
             let allowed = configured.contains(name) && !found.foreign.contains_key(name);
-            let harmless = *effect == ToolEffect::Pure || !how.common.read_only;
+            let harmless = *effect == ToolEffect::Pure || mode != WorkMode::Plan;
             harmless && (usual || allowed || asked.contains(name))
         };
         let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
@@ -445,15 +474,20 @@ impl Setup {
         let tools = names.into_iter().collect();
         let depth = nested_depth()?.map_or(self.max_depth(), |depth| depth.min(self.max_depth()));
         let root = RootGrant { tools, depth, network, sandbox, ..RootGrant::default() };
-        Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
+        Ok(Grant::of_root(root).keep(&mode.rights()).keep(&self.asked_about(found)?))
     }
 
     /// Builds the grant of host tasks: the same, but tools that change files only if named or with a path to write.
     pub fn grant_to_hosts(&self, how: &RunOptions, write: &[String], found: &ToolInventory) -> Result<Grant> {
-        let grant = self.grant(how, found)?;
+        let mode = if how.common.read_only { WorkMode::Plan } else { WorkMode::Auto };
+        let mut grant = self.grant(how, mode, found)?;
+        let named = [found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?].concat();
+        // A host is a model: it has commands only if a person named them.
+        if !named.iter().any(|name| name == "bash") {
+            grant = grant.without(&["bash".to_owned()]);
+        }
         let paths = if write.is_empty() { &self.config.mcp.write[..] } else { write };
         if paths.is_empty() {
-            let named = [found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?].concat();
             let specs = found.tools.iter().map(|tool| tool.spec());
             let unasked = specs.filter(|spec| spec.effect != ToolEffect::Pure && !named.contains(&spec.name));
             return Ok(grant.without(&unasked.map(|spec| spec.name.clone()).collect::<Vec<_>>()));

@@ -33,6 +33,7 @@ pub fn provider(setup: &Setup) -> Arc<WorktreeProvider> {
             agents: OnceLock::new(),
             models: OnceLock::new(),
             hosts: ConnectedHosts::none(),
+            is_attended: false,
         };
         let found = setup.tools()?;
         let verifier = setup.verifier(&found)?;

@@ -290,6 +290,7 @@ impl Event {
             | Record::Steered { .. }
             | Record::Said { .. }
             | Record::Withdrawn { .. }
+            | Record::Regranted { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => return None,
         })

@@ -140,6 +140,12 @@ pub enum Record {
         left: Option<Box<Grant>>,
         elapsed_ms: u64,
     },
+    /// The operator chose another mode for the task, whose grant this is from now on. Nothing else widens a grant.
+    Regranted {
+        #[serde(with = "snapshot")]
+        grant: Grant,
+        elapsed_ms: u64,
+    },
     /// The budget did not allow the next model call.
     BudgetSpent {
         shortfall: String,
@@ -290,15 +296,19 @@ pub fn reply_texts(records: &[Record]) -> Vec<String> {
     records.iter().filter_map(reply).collect()
 }
 
-/// Returns how a task was started, with the grant that is left.
+/// Returns how a task was started, with the grant that it has now.
 pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
     };
     let mut start = (**start).clone();
     for record in rest {
-        if let Record::Withdrawn { tools, left, .. } = record {
-            start.grant = remaining(&start.grant, tools, left.as_deref());
+        match record {
+            Record::Withdrawn { tools, left, .. } => {
+                start.grant = remaining(&start.grant, tools, left.as_deref());
+            }
+            Record::Regranted { grant, .. } => start.grant = grant.clone(),
+            _ => {}
         }
     }
     Ok(start)
@@ -356,6 +366,7 @@ impl Record {
             | Record::Verifying { .. }
             | Record::Verified { .. }
             | Record::Withdrawn { .. }
+            | Record::Regranted { .. }
             | Record::Steered { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. }
@@ -388,6 +399,7 @@ impl Record {
             Record::Steered { .. } => "steered",
             Record::Said { .. } => "said",
             Record::Withdrawn { .. } => "withdrawn",
+            Record::Regranted { .. } => "regranted",
             Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
@@ -428,6 +440,7 @@ impl Record {
             | Record::Steered { elapsed_ms, .. }
             | Record::Said { elapsed_ms, .. }
             | Record::Withdrawn { elapsed_ms, .. }
+            | Record::Regranted { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms, .. }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),

@@ -29,6 +29,7 @@ pub mod lease;
 pub mod limits;
 pub mod material;
 pub mod message;
+pub mod mode;
 pub mod outcome;
 pub mod output;
 pub mod pattern;

@@ -25,6 +25,7 @@ use crate::id::CallKey;
 use crate::journal::{Record, TaskStart, remaining};
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
+use crate::mode::WorkMode;
 use crate::outcome::{InDoubtCall, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use crate::text::counted;
@@ -500,6 +501,31 @@ impl Run {
                     None => format!("You are not allowed to use these tools any more: {names}."),
                     Some(_) => format!("You have fewer rights than before. Not allowed any more: {names}."),
                 };
+                self.history.push_user(text);
+            }
+            RunPhase::Finished(_) => {}
+        }
+    }
+
+    /// Replaces the grant by one that the operator chose: open calls that it does not allow are refused, refused ones
+    /// stay refused, and the model is notified.
+    pub fn on_regranted(&mut self, grant: &Grant) {
+        self.policy.grant = grant.clone();
+        let mode = WorkMode::of(grant);
+        self.note(format!("the mode is now {mode}"));
+        match &mut self.phase {
+            RunPhase::Calling { calls, .. } => {
+                for planned in calls {
+                    planned.refuse_unless_granted(&self.policy.grant, &self.policy.workspace);
+                }
+            }
+            RunPhase::Asking | RunPhase::Checking(_) | RunPhase::Verifying(_) => {
+                let tools: Vec<&str> = grant.tools().collect();
+                let text = format!(
+                    "The person changed the mode to {mode}: {}. Your tools are now: {}.",
+                    mode.told(),
+                    tools.join(", ")
+                );
                 self.history.push_user(text);
             }
             RunPhase::Finished(_) => {}

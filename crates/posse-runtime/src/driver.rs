@@ -233,7 +233,7 @@ fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
 }
 
 pub use crate::journal::{TaskJournal, read_events};
-pub(crate) use resume::resume_claimed;
+pub(crate) use resume::{ResumeGrant, resume_claimed, resume_with};
 pub use resume::{ResumeMode, end_cancelled, resume};
 
 /// The agent loop. The run is boxed: values held across an await are copied each time the future moves.

@@ -43,7 +43,7 @@ use posse_messages::localized;
 use crate::budget::TaskAccount;
 use crate::context::now_ms;
 use crate::delegation::Delegation;
-use crate::driver::{self, DriverPorts, PreparedRun, ResumeMode, StopTokens};
+use crate::driver::{self, DriverPorts, PreparedRun, ResumeGrant, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
 use crate::leases::{HolderLiveness, LEASE_POLL, own_write_paths, write_paths_of};
@@ -228,14 +228,41 @@ impl Session {
         if let Some(parent) = self.sources.store.task(&id).await?.parent {
             return self.resume_alone(parent, id, start, &records, onward).await;
         }
+        let rights = ResumeGrant::Within(&self.policy.grant);
+        self.resume_root(id, start, &records, onward, rights).await
+    }
+
+    /// Resumes a root task with the grant that a new task of this session would get: the operator chose another mode
+    /// for it. This is the only way a grant grows; the journal keeps it. Children keep their own, narrower grants, and
+    /// the sandbox tier is never lowered.
+    pub async fn resume_regranted(&self, id: TaskId, onward: ResumeMode) -> Result<Arc<Outcome>> {
+        let records = self.sources.store.records(&id).await?;
+        let mut start = start_of(&records)?;
+        if self.sources.store.task(&id).await?.parent.is_some() {
+            return Err(Error::new(ErrorCode::InvalidRequest, localized!("mode-of-subagent", id)));
+        }
+        let tier = Rights { sandbox: Some(start.grant.sandbox()), ..Rights::default() };
+        let grant = self.policy.grant.keep(&start.agent.rights).keep(&tier);
+        start.grant = grant.clone();
+        self.resume_root(id, start, &records, onward, ResumeGrant::Chosen(&grant)).await
+    }
+
+    async fn resume_root(
+        &self,
+        id: TaskId,
+        start: TaskStart,
+        records: &[Record],
+        onward: ResumeMode,
+        rights: ResumeGrant<'_>,
+    ) -> Result<Arc<Outcome>> {
         let ports = self.root_ports(&start)?;
         let children = self.register_parent(&id, &start, &ports);
-        self.adopt(&children, &records, &onward).await?;
+        self.adopt(&children, records, &onward).await?;
         if matches!(onward, ResumeMode::Message(_)) {
             self.investigations.reset();
         }
         self.apply_cancel_requests().await;
-        let driven = driver::resume(&ports, id, &self.sources.owner, onward, &self.policy.grant);
+        let driven = driver::resume_with(&ports, id, &self.sources.owner, onward, rights);
         let outcome = self.with_heartbeat(driven).await;
         self.end_children_after(&outcome, &children).await;
         outcome
@@ -595,7 +622,7 @@ impl Session {
                     }
                     DriveMode::Resumed => {
                         let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
-                        let allowed = &above.parent.grant;
+                        let allowed = ResumeGrant::Within(&above.parent.grant);
                         Box::pin(driver::resume_claimed(&ports, id, epoch, onward, allowed)).await
                     }
                 }

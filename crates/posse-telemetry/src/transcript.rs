@@ -11,6 +11,7 @@ use posse_core::approval::ApprovalVerdict;
 use posse_core::context::wire::utc;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, CallArguments, Message, ToolCall, ToolResult};
+use posse_core::mode::WorkMode;
 use posse_core::outcome::Outcome;
 use posse_core::reply::Reply;
 use posse_core::run::{Run, replay_each};
@@ -76,6 +77,10 @@ impl Transcript {
             })),
             Record::Withdrawn { tools, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "withdrawn", "tools": tools, "elapsed_ms": elapsed_ms,
+            })),
+            Record::Regranted { grant, elapsed_ms } => Some(json!({
+                "type": "event", "event": "regranted", "mode": WorkMode::of(grant).wire(),
+                "tools": grant.tools().collect::<Vec<_>>(), "elapsed_ms": elapsed_ms,
             })),
             Record::BudgetSpent { shortfall, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "budget_spent", "message": shortfall, "elapsed_ms": elapsed_ms,

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use posse_core::id::TaskId;
+use posse_core::mode::WorkMode;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -19,7 +20,10 @@ use crate::setup::Setup;
 use crate::signals::EndSignals;
 use crate::{retention, terminal};
 
-pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
+pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
+    if args.how.common.read_only {
+        args.how.mode = Some(WorkMode::Plan);
+    }
     let mut talk = match &args.resume {
         Some(wanted) => {
             refuse_what_is_fixed(&args.how)?;
@@ -35,6 +39,7 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let ChatSession { lead, session_id, .. } = &talk;
     terminal::note(&say!("chat-banner", model = lead.agent.model, session_id));
+    talk.tell_mode(&args.how, global.json)?;
     let mut end = EndSignals::listen()?;
     loop {
         let line = tokio::select! {
@@ -48,6 +53,17 @@ pub async fn run(global: &GlobalArgs, args: ChatArgs) -> Result<ExitCode> {
             ChatInput::Quit => break,
             ChatInput::Help => {
                 terminal::note(&say!("chat-help"));
+                continue;
+            }
+            ChatInput::Mode(word) => {
+                match WorkMode::from_wire(word) {
+                    Some(mode) => {
+                        args.how.mode = Some(mode);
+                        talk.lead.mode_changed = talk.id.is_some();
+                        talk.tell_mode(&args.how, global.json)?;
+                    }
+                    None => terminal::note(&say!("chat-mode-usage")),
+                }
                 continue;
             }
             ChatInput::Unknown(command) => {
@@ -84,13 +100,16 @@ enum ChatInput<'a> {
     Message,
     Help,
     Quit,
+    /// The mode that was named.
+    Mode(&'a str),
     Unknown(&'a str),
 }
 
 impl<'a> ChatInput<'a> {
     /// Parses a line. A command is a slash and one word of letters, so a path is a message.
     fn parse(line: &'a str) -> Self {
-        let word = line.split_whitespace().next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        let word = words.next().unwrap_or_default();
         let is_command = line.starts_with('/')
             && word.len() > 1
             && word[1..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
@@ -98,6 +117,7 @@ impl<'a> ChatInput<'a> {
             _ if !is_command => ChatInput::Message,
             "/help" => ChatInput::Help,
             "/quit" => ChatInput::Quit,
+            "/mode" => ChatInput::Mode(words.next().unwrap_or_default()),
             other => ChatInput::Unknown(other),
         }
     }
@@ -119,7 +139,9 @@ enum SessionSource {
 
 impl ChatSession {
     fn begin(setup: Setup, how: &RunOptions) -> Result<Self> {
-        let mut lead = run::lead(&setup, how, &setup.tools()?)?;
+        let found = setup.tools()?;
+        setup.refuse_contradiction(how, &found)?;
+        let mut lead = run::lead(&setup, how, &found)?;
         if !lead.verify.is_empty() {
             lead.notes.push(say!("chat-not-verified"));
         }
@@ -148,6 +170,20 @@ impl ChatSession {
         }
     }
 
+    /// Announces the mode of the messages that follow.
+    fn tell_mode(&self, how: &RunOptions, json: bool) -> Result<()> {
+        match &self.place {
+            SessionSource::New(setup) => {
+                let found = setup.tools()?;
+                let choice = setup.mode(how, &found)?;
+                let grant = setup.grant(how, choice.mode, &found)?;
+                setup.tell_mode(choice, &grant.keep(&self.lead.agent.rights), json);
+            }
+            SessionSource::Earlier(taken_up) => taken_up.tell_mode(how.mode, json)?,
+        }
+        Ok(())
+    }
+
     fn room(&self, how: &RunOptions, json: bool, title: &str) -> Result<RunSession> {
         let view = RunView { progress: ProgressView::Shown, json, title };
         match &self.place {
@@ -165,7 +201,6 @@ fn refuse_what_is_fixed(how: &RunOptions) -> Result<()> {
         ("--model", how.common.model.is_some()),
         ("--agent", how.agent.is_some()),
         ("--allow", !how.common.allow.is_empty()),
-        ("--read-only", how.common.read_only),
         ("--max-turns", how.max_turns.is_some()),
         ("--timeout", how.timeout.is_some()),
         ("--effort", how.effort.is_some()),
@@ -205,6 +240,8 @@ mod tests {
             ("/help", ChatInput::Help),
             ("/quit ", ChatInput::Quit),
             ("/quit now", ChatInput::Quit),
+            ("/mode plan", ChatInput::Mode("plan")),
+            ("/mode", ChatInput::Mode("")),
             ("/model gpt-5", ChatInput::Unknown("/model")),
             ("/Quit", ChatInput::Unknown("/Quit")),
             ("/etc/hosts is odd", ChatInput::Message),

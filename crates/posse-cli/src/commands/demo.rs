@@ -86,7 +86,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     };
     let effects = tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
     let operator = OperatorGrant { grant, effects, read_only: false, denied: Vec::new() };
-    let aids = RunAids { operator, servers: Arc::default(), worktrees: None, asks: false };
+    let aids = RunAids { operator, servers: Arc::default(), worktrees: None, asks: false, regrants: false };
     let view = RunView { progress: ProgressView::Shown, json: global.json, title: TASK };
     let room = RunSession::new(parts, view, aids)?;
     let orchestrator = Agent {

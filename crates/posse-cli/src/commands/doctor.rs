@@ -171,7 +171,8 @@ fn tools(setup: &Setup) -> Vec<DoctorFinding> {
         Err(e) => return vec![DoctorFinding::error("tools", &e)],
     };
     let problems = found.problems.iter().map(|e| DoctorFinding::error("tools", e));
-    let granted = setup.grant(&RunOptions::default(), &found).map(|grant| {
+    let mode = setup.config.session.mode.unwrap_or_else(|| setup.usual_mode(true));
+    let granted = setup.grant(&RunOptions::default(), mode, &found).map(|grant| {
         let granted: Vec<&str> = grant.tools().collect();
         let names = found.tools.iter().map(|tool| tool.spec().name.as_str());
         let asked: Vec<&str> = names.filter(|name| !granted.contains(name)).collect();

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
 use posse_core::envelope::envelope;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::reply_texts;
+use posse_core::mode::WorkMode;
 use posse_core::outcome::{InDoubtCall, Outcome, OutcomeStatus, StopReason};
 use posse_core::refusal::OperatorGrant;
 use posse_core::text::{head_and_tail, visible};
@@ -44,6 +46,8 @@ pub struct RunAids {
     pub worktrees: Option<Arc<WorktreeProvider>>,
     /// True if the person at the terminal is asked about calls.
     pub asks: bool,
+    /// The operator chose another mode for the task that is resumed.
+    pub regrants: bool,
 }
 
 /// Presentation of a session.
@@ -101,6 +105,11 @@ impl RunSession {
         Ok(Self { session: parts.build()?, live, json: view.json, aids, prompt })
     }
 
+    /// Returns the operator's grant to this session.
+    pub fn grant(&self) -> &Grant {
+        &self.aids.operator.grant
+    }
+
     /// Drives the work to its end or until the person stops it. SIGTERM and SIGHUP leave the task as `kill -9` would:
     /// nothing more is written, and the error says how to resume.
     pub async fn work(&self, work: RunWork) -> Result<Arc<Outcome>> {
@@ -112,6 +121,9 @@ impl RunSession {
             match work {
                 RunWork::Start { agent, task, verify, notes, delivery } => {
                     self.session.run_with_delivery(*agent, task, verify, notes, delivery).await
+                }
+                RunWork::GoOn { id, onward } if self.aids.regrants => {
+                    self.session.resume_regranted(id, onward).await
                 }
                 RunWork::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
@@ -255,6 +267,7 @@ impl EndedRun<'_> {
         let mut value = envelope(id, &agent.model, outcome, self.cost(), tree, began.elapsed());
         let ids = |tasks: &[TaskId]| tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
         // Detached tasks; a worker resumes them.
+        value["mode"] = WorkMode::of(&self.room.grant().keep(&agent.rights)).wire().into();
         value["left_running"] = ids(&room.session.left_running());
         value["resumes_with"] = ids(&self.stopped_with().await);
         value["kept_apart"] = ids(&self.kept_apart());

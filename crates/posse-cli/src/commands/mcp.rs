@@ -194,7 +194,7 @@ async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant_to_hosts(&how, &write, &found)?, setup.caps(&how));
     let policy = SessionPolicy { facades, ..setup.policy(grant, caps)? };
-    let plan = SessionPlan { id: session_id, store, policy, apart_from: None };
+    let plan = SessionPlan { id: session_id, store, policy, apart_from: None, regrants: false };
     let view = RunView { progress: ProgressView::Silent, json: false, title: "" };
     let room = run::open(setup, &how, found, plan, view)?;
     Ok(Arc::new(room.session.host(agent, Some(localized!("mcp-writing-advice").english().to_owned())).await?))

@@ -106,6 +106,8 @@ async fn run_in(
     apart_from: Option<String>,
 ) -> Result<ExitCode> {
     let found = setup.tools()?;
+    setup.refuse_contradiction(&args.how, &found)?;
+    let choice = setup.mode(&args.how, &found)?;
     let mut lead = lead(setup, &args.how, &found)?;
     lead.verify.extend(args.verify);
     lead.apart_from = apart_from;
@@ -116,6 +118,9 @@ async fn run_in(
     let progress = if args.detach { ProgressView::Silent } else { ProgressView::Shown };
     let view = RunView { progress, json: global.json, title: &task };
     let room = room(setup, &args.how, found, &lead, id.session().to_owned(), view)?;
+    check_model(&*setup.models(&args.how)?, &lead.agent, &setup.caps(&args.how).least(&lead.caps))?;
+    // Before any line about progress, and after every error that prevents the task.
+    setup.tell_mode(choice, &room.grant().keep(&lead.agent.rights), global.json);
     let began = Instant::now();
     let LeadAgent { agent, notes, verify, .. } = lead;
     if args.detach {
@@ -160,13 +165,16 @@ pub struct LeadAgent {
     pub apart_from: Option<String>,
     /// Delegation tools, if it does not have those of the configuration.
     pub facades: Option<SessionFacades>,
+    /// The person chose another mode since the task began.
+    pub mode_changed: bool,
 }
 
 impl LeadAgent {
     /// Wraps an agent that continues unchanged.
     pub fn of(agent: Agent) -> Self {
         let (caps, apart_from, facades) = (BudgetCaps::default(), None, None);
-        Self { agent, notes: Vec::new(), verify: Vec::new(), caps, apart_from, facades }
+        let (notes, verify, mode_changed) = (Vec::new(), Vec::new(), false);
+        Self { agent, notes, verify, caps, apart_from, facades, mode_changed }
     }
 }
 
@@ -228,7 +236,7 @@ fn as_told(definition: &Definition, how: &RunOptions) -> Definition {
     told
 }
 
-/// Opens the session of a new task.
+/// Opens the session of a new task, or of a further message to it.
 pub fn room(
     setup: &Setup,
     how: &RunOptions,
@@ -237,10 +245,12 @@ pub fn room(
     session_id: String,
     view: RunView<'_>,
 ) -> Result<RunSession> {
-    let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
+    let regrants = lead.mode_changed;
+    let mode = setup.mode(how, &found)?.mode;
+    let (grant, caps) = (setup.grant(how, mode, &found)?, setup.caps(how).least(&lead.caps));
     let (mut policy, apart_from) = (setup.policy(grant, caps)?, lead.apart_from.clone());
     policy.facades = lead.facades.clone().unwrap_or(policy.facades);
-    let plan = SessionPlan { id: session_id, store: setup.store()?, policy, apart_from };
+    let plan = SessionPlan { id: session_id, store: setup.store()?, policy, apart_from, regrants };
     open(setup, how, found, plan, view)
 }
 
@@ -251,6 +261,8 @@ pub struct SessionPlan {
     pub policy: SessionPolicy,
     /// Origin of the worktree, if the workspace is one.
     pub apart_from: Option<String>,
+    /// The operator chose another mode for the task.
+    pub regrants: bool,
 }
 
 /// Builds a session with the tools, models and agents of this directory.
@@ -271,7 +283,7 @@ pub fn open(
     let operator = OperatorGrant {
         grant: plan.policy.grant.clone(),
         effects: found.effects().collect(),
-        read_only: how.common.read_only,
+        read_only: plan.policy.grant.is_read_only(),
         denied: setup.denied(&found)?,
     };
     let aids = RunAids {
@@ -279,6 +291,7 @@ pub fn open(
         servers: found.servers.clone(),
         worktrees: Some(worktrees.clone()),
         asks: view.is_attended() && approvals.mode == ApprovalHandling::Ask,
+        regrants: plan.regrants,
     };
     let place = SessionPlace {
         workspace: setup.workspace.display().to_string(),

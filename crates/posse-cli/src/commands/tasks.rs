@@ -13,9 +13,11 @@ use std::time::Instant;
 use posse_core::approval::ApprovalVerdict;
 use posse_core::budget::BudgetCaps;
 use posse_core::context::wire::utc;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
+use posse_core::mode::WorkMode;
 use posse_core::run::replay;
 use posse_core::state::TaskState;
 use posse_core::text::{head_and_tail, prefix, visible};
@@ -41,8 +43,9 @@ use super::run::{self, SessionPlan};
 use super::{export, gc, review};
 use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags, TasksCommand};
 use crate::columns::{PaddedCell, cut};
+use crate::mode::ModeChoice;
 use crate::render::{changes, price, tokens, with_subagents};
-use crate::setup::{self, Setup, in_project};
+use crate::setup::{self, Setup, ToolInventory, in_project};
 use crate::{retention, terminal};
 
 /// Longest result in a transcript; `--result` shows one in full.
@@ -179,11 +182,14 @@ fn tool_calls(records: &[Record]) -> Option<u32> {
 async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result<ExitCode> {
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
-    let how = RunOptions::from(TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() });
+    let common = TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() };
+    let how = RunOptions { common, mode: more.mode, ..RunOptions::default() };
     // A review report is printed in one piece, so its progress is for people.
     let json = global.json && ReviewPlan::of(start).is_none();
     let view = RunView { progress: ProgressView::Shown, json, title: &row.title };
     let room = taken_up.room(&how, view)?;
+    run::check_model(&*taken_up.setup.models(&how)?, &start.agent, &taken_up.caps(&how))?;
+    taken_up.tell_mode(how.mode, global.json)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = ResumeMode::Finish { turns_max: more.max_turns, wall_ms_max };
@@ -257,13 +263,14 @@ impl TakenUp {
         self.setup.caps_again(how, &self.start.caps)
     }
 
-    /// Opens the session of the resumed task. Only recording and cost limit of `how` apply.
+    /// Opens the session of the resumed task. Only mode, recording and cost limit of `how` apply. Without a mode the
+    /// task keeps its own.
     pub fn room(&self, how: &RunOptions, view: RunView<'_>) -> Result<RunSession> {
         let Self { row, start, setup, store } = self;
         let of_servers = start.grant.tools().filter(|name| is_about_servers(name)).map(str::to_owned);
         setup.servers(ServerFilter::These(&of_servers.collect::<Vec<_>>()));
         let found = setup.tools()?;
-        let grant = setup.grant_again(&start.grant, &found)?;
+        let grant = self.grant(how.mode, &found)?;
         if let Some(missing) = grant.tools().find(|name| !found.has(name)) {
             let text = say!("task-tool-gone", task = row.id, missing);
             return Err(Error::new(ErrorCode::InvalidTool, text).hint(say!("task-tool-gone-hint")));
@@ -273,7 +280,36 @@ impl TakenUp {
             policy.facades = review::facades();
         }
         let (id, apart_from) = (row.id.session().to_owned(), start.apart_from.clone());
-        run::open(setup, how, found, SessionPlan { id, store: store.clone(), policy, apart_from }, view)
+        let (store, regrants) = (store.clone(), how.mode.is_some());
+        run::open(setup, how, found, SessionPlan { id, store, policy, apart_from, regrants }, view)
+    }
+
+    /// Announces the mode in which the task continues.
+    pub fn tell_mode(&self, chosen: Option<WorkMode>, json: bool) -> Result<()> {
+        let grant = self.grant(chosen, &self.setup.tools()?)?;
+        let choice = ModeChoice { mode: WorkMode::of(&grant), is_fallback: false };
+        self.setup.tell_mode(choice, &grant, json);
+        Ok(())
+    }
+
+    /// Builds the grant with which the task continues: its own, or that of the mode that the operator chose.
+    fn grant(&self, chosen: Option<WorkMode>, found: &ToolInventory) -> Result<Grant> {
+        let Self { start, setup, .. } = self;
+        let Some(mode) = chosen else { return setup.grant_again(&start.grant, found) };
+        self.refuse_mode(mode)?;
+        Ok(setup.grant_in_mode(&start.grant, mode, found)?.keep(&start.agent.rights))
+    }
+
+    /// Refuses another mode for a subagent, which has its orchestrator's, and for a review, which only reads.
+    fn refuse_mode(&self, mode: WorkMode) -> Result<()> {
+        let text = if self.row.parent.is_some() {
+            say!("mode-of-subagent", id = self.row.id)
+        } else if ReviewPlan::of(&self.start).is_some() && mode != WorkMode::Plan {
+            say!("mode-of-review")
+        } else {
+            return Ok(());
+        };
+        Err(Error::new(ErrorCode::InvalidRequest, text))
     }
 }
 
@@ -370,6 +406,9 @@ fn lines(record: &Record) -> Vec<String> {
             vec![text.trim_end().replace('\n', "\n        ")]
         }
         Record::Resumed { epoch, .. } => vec![format!("-- {}", say!("record-resumed", epoch))],
+        Record::Regranted { grant, .. } => {
+            vec![format!("-- {}", say!("record-regranted", mode = WorkMode::of(grant)))]
+        }
         Record::Withdrawn { tools, .. } => {
             vec![format!("-- {}", say!("record-withdrawn", tools = tools.join(", ")))]
         }

@@ -89,7 +89,7 @@ fn an_agent_of_a_project_runs_after_a_person_said_yes_to_what_it_says_now() {
 // S14 Seen to fail without `ASKED_FOR` in `Setup::grant`: the definition gets `bash`.
 #[test]
 fn a_definition_never_gets_more_than_the_operator_grants() {
-    let place = project();
+    let place = project().unconfined();
     place.write("workspace/.claude/agents/reviewer.md", &REVIEWER.replace("Read, Grep", "Read, Bash, Write"));
     let script = "[{calls: [{bash: {command: id}}, {grep: {pattern: x}}, {read: {path: a}}]}, {text: Done.}]";
     place.write("workspace/a", "alpha");
@@ -225,7 +225,7 @@ fn a_person_can_name_a_hidden_agent() {
 
 #[test]
 fn the_advice_after_a_refusal_is_one_that_helps() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     place
         .write("home/.posse/agents/mine.md", "---\nname: mine\ndescription: x\ntools: Read, Bash\n---\nYou.");
     let model = place.script(
@@ -244,7 +244,7 @@ fn the_advice_after_a_refusal_is_one_that_helps() {
     );
     assert!(by_file.contains("refused: bash · to allow: posse run --allow bash"), "{by_file}");
     let read_only = ran(&["--read-only"]);
-    assert!(read_only.contains("refused: bash,write · left out by --read-only"), "{read_only}");
+    assert!(read_only.contains("refused: bash,write · left out by the mode `plan`"), "{read_only}");
     place.write("home/.config/posse/config.toml", "[grant]\ndeny = [\"bash\"]\n");
     let denied = ran(&["--allow", "bash"]);
     assert!(denied.contains("refused: bash · `deny` in your configuration names it"), "{denied}");
@@ -339,7 +339,7 @@ fn nothing_is_called_trusted_that_could_not_be_written_down() {
 
 #[test]
 fn a_list_can_be_asked_what_a_flag_would_change() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     place.write(
         "home/.posse/agents/mine.md",
         "---\nname: mine\ndescription: x\ntools: Read, Bash(git *)\ndisallowed_tools: Bash(git push *)\nhidden: true\n---\nYou.",

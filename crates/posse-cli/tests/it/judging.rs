@@ -73,7 +73,7 @@ fn a_result_that_needed_no_tools_comes_with_a_warning() {
 
 #[test]
 fn a_check_needs_bash() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let model = place.script("[{text: Done.}]");
     let ran = place.run(["run", "--json", "--model", &model, "--verify", "touch made", "Go"]);
     assert_eq!(ran.code, 1, "{ran:?}");

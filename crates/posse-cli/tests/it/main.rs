@@ -22,6 +22,7 @@ mod limits;
 mod machine;
 mod mcp;
 mod models;
+mod modes;
 mod parallel;
 mod protection;
 mod rates;

@@ -177,7 +177,7 @@ fn whoever_gives_too_much_to_one_agent_is_told() {
 /// The file names tools that nobody granted; the task works without them, and says so at the end of `posse run` too.
 #[test]
 fn a_tool_that_the_file_names_and_the_task_does_not_get_is_told_at_every_door() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let script = "lead:\n- calls: [subagent: {action: spawn, agent: builder, task: Build it}]\n- calls: [subagent: {action: wait}]\n- calls: [subagent: {action: collect, task_id: t_01}]\n- text: \"{result:0:/warnings/0}; {result:0:/warnings/1}\"\nbuilder:\n- text: Built.\n";
     let model = place.script(script);
     let file = format!(

@@ -66,7 +66,7 @@ async fn somebody_signs_in_uses_the_server_and_signs_out_and_nothing_of_it_is_se
     let place = place(&guarded);
     let model = place.script("- calls: [mcp__far__whoami: {}]\n- text: Done.\n");
     let log = place.root().join("log.jsonl").display().to_string();
-    let go = ["--log", &log, "--debug-payloads", "run", "--model", &model, "--json", "Go"];
+    let go = ["--log", &log, "--debug-payloads", "run", "--mode", "auto", "--model", &model, "--json", "Go"];
     let ran = run(&place, &go).await;
     assert!(ran.stderr.contains("posse servers login far"), "{ran:?}");
     assert_eq!(stands(&place).await["sign_in"], "needed");

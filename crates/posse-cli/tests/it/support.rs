@@ -75,8 +75,19 @@ impl Place {
         format!("scripted:{}", self.write("script.yaml", text).display())
     }
 
-    /// `posse` with nothing of this process's environment but the path to programs.
+    /// `posse` as a person at a terminal has it: a `run` or `chat` that names no mode is one in `auto`. Tests have no
+    /// terminal, where it would be `plan`.
     pub fn posse<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut args: Vec<&str> = args.into_iter().collect();
+        let is_new = args.first().is_some_and(|command| ["run", "chat"].contains(command));
+        if is_new && !args.iter().any(|arg| ["--mode", "--read-only", "--resume"].contains(arg)) {
+            args.splice(1..1, ["--mode", "auto"]);
+        }
+        self.posse_as_is(args)
+    }
+
+    /// `posse` with nothing of this process's environment but the path to programs, and exactly these arguments.
+    pub fn posse_as_is<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_posse"));
         command
             .args(args)

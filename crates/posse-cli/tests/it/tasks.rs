@@ -275,7 +275,6 @@ async fn a_conversation_goes_on_in_its_own_workspace_with_what_it_was_given() {
     for flag in [
         &["--model", "ollama:qwen3"][..],
         &["--allow", "bash"],
-        &["--read-only"],
         &["--max-turns", "3"],
         &["--timeout", "3"],
         &["--effort", "low"],

@@ -121,6 +121,7 @@ impl ReplayedRun {
                 self.run.on_steer(text);
             }
             Record::Withdrawn { tools, left, .. } => self.run.on_withdrawn(tools, left.as_deref()),
+            Record::Regranted { grant, .. } => self.run.on_regranted(grant),
             Record::BudgetSpent { shortfall, input_excess, .. } => {
                 self.run.on_budget_spent(shortfall, *input_excess)
             }

@@ -90,9 +90,27 @@ costs-when-listed = { $tokens }, wann immer einem Modell die Agenten aufgezählt
 chat-banner = { $model } · /help, /quit oder Strg-D · das Gespräch ist `{ $session_id }`
 chat-command-unknown = es gibt keinen Befehl `{ $command }`, nichts wurde gesendet; /help zeigt die Befehle, und eine Zeile, die mit einem Leerzeichen beginnt, ist immer eine Nachricht
 chat-not-verified = die Befehle von `verify` laufen in einem Gespräch nicht
+chat-mode-usage = die Modi sind `/mode plan`, `/mode ask` und `/mode auto`
 chat-flag-fixed = `{ $flag }` kann in einem laufenden Gespräch nicht geändert werden: es behält, womit es begonnen wurde
 chat-flag-fixed-hint = lass `{ $flag }` weg oder beginne ein neues Gespräch ohne `--resume`
 message-unreadable = die nächste Nachricht ist nicht lesbar
+mode-plan = plan · liest nur
+mode-ask = ask · fragt vor jeder Änderung und jedem Befehl
+mode-ask-edits = ask · fragt vor jeder Änderung
+mode-auto = auto · Änderungen und Befehle ohne Rückfrage
+mode-auto-edits = auto · Änderungen ohne Rückfrage
+mode-no-terminal = es gibt kein Terminal: --mode auto ändert und führt Befehle aus
+mode-bubblewrap = Sandbox bubblewrap, { $network }
+mode-landlock = Sandbox Landlock, { $network }; Befehle legen oben im Arbeitsbereich nichts an (bubblewrap installieren)
+mode-unconfined = Befehle sind nicht abgeschottet
+mode-no-network = kein Netz
+mode-network = Netz { $reach }
+mode-sandbox-off = keine Befehle: `sandbox.tier` ist `off` (--allow bash führt sie ohne Sandbox aus)
+mode-commands-denied = keine Befehle: die Konfiguration verbietet sie
+mode-no-sandbox = keine Befehle: nichts kann sie hier abschotten; bubblewrap 0.8 installieren (`posse doctor` sagt warum)
+mode-plan-allows-no = `{ $tool }` ändert etwas, und der Modus `plan` liest nur
+mode-plan-allows-no-hint = nimm --mode ask oder --mode auto, oder lass --allow weg
+mode-of-review = eine Prüfung liest nur: ihr Modus ist immer `plan`
 context-list-hint = `posse context list` zeigt, was es gibt
 context-version-hint = `posse context read` zeigt den jetzigen Stand; `--expect` nimmt diese Version
 no-snapshots = noch keine Schnappschüsse; `posse context snapshot LABEL` macht einen
@@ -193,6 +211,7 @@ result-unknown = `{ $id }` hat kein Ergebnis `{ $key }`
 result-unknown-hint = Ergebnisse sind als TURN.INDEX nummeriert, etwa 3.0
 record-schema-met = die Antwort erfüllt ihr Schema
 record-withdrawn = nicht mehr erlaubt: { $tools }
+record-regranted = Modus gewechselt: { $mode }
 record-budget-spent = Budget aufgebraucht: { $shortfall }
 record-cancelled = abgebrochen
 record-resumed = fortgesetzt (Epoche { $epoch })
@@ -395,6 +414,7 @@ session-none-of-project-hint = `posse sessions list` zeigt die anderer Projekte,
 help-hint = `posse --help` zeigt, was es gibt
 chat-help =
     /help   zeigt dies
+    /mode   plan, ask oder auto: was die nächsten Nachrichten ändern dürfen
     /quit   beendet das Gespräch, wie Strg-D; mit `posse chat --resume` kann es fortgesetzt werden
     Strg-C  hält eine Antwort an
     Alles andere wird an das Modell gesendet.

@@ -6,6 +6,7 @@ task-out-of-time = die Aufgabe `{ $id }` hat ihre { $seconds } s aufgebraucht
 task-out-of-time-hint = gib ihr mehr Zeit: --timeout { $seconds }
 task-out-of-turns = die Aufgabe `{ $id }` hat alle ihre Runden ({ $turns }) aufgebraucht
 task-out-of-turns-hint = gib ihr mehr: --max-turns { $turns }
+mode-of-subagent = die Aufgabe `{ $id }` gehört einem Unteragenten und behält den Modus ihres Orchestrators
 there-are-none = hier gibt es keine
 there-are = es gibt: { $names }
 write-paths-not-within = die Schreibpfade { $own } liegen nicht innerhalb von { $outer }

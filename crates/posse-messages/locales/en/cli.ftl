@@ -60,9 +60,29 @@ costs-when-listed = { $tokens } whenever agents are listed to a model
 chat-banner = { $model } · /help, /quit or Ctrl-D · the conversation is `{ $session_id }`
 chat-command-unknown = there is no command `{ $command }` and nothing was sent; /help lists the commands, and a line that begins with a space is a message whatever follows
 chat-not-verified = the commands of `verify` are not run in a conversation
+chat-mode-usage = the modes are `/mode plan`, `/mode ask` and `/mode auto`
 chat-flag-fixed = `{ $flag }` cannot be changed in a conversation that goes on: it keeps what it was begun with
 chat-flag-fixed-hint = leave `{ $flag }` out, or begin a new conversation without `--resume`
 message-unreadable = the next message cannot be read
+
+## mode.rs
+mode-plan = plan · reads only
+mode-ask = ask · asks before every edit and command
+mode-ask-edits = ask · asks before every edit
+mode-auto = auto · edits and commands run without asking
+mode-auto-edits = auto · edits without asking
+mode-no-terminal = there is no terminal: --mode auto edits and runs commands
+mode-bubblewrap = sandbox bubblewrap, { $network }
+mode-landlock = sandbox Landlock, { $network }; commands make nothing new at the top of the workspace (install bubblewrap)
+mode-unconfined = commands are not confined
+mode-no-network = no network
+mode-network = network { $reach }
+mode-sandbox-off = no commands: `sandbox.tier` is `off` (--allow bash runs them unconfined)
+mode-commands-denied = no commands: the configuration denies them
+mode-no-sandbox = no commands: nothing can confine them here; install bubblewrap 0.8 (`posse doctor` says why)
+mode-plan-allows-no = `{ $tool }` changes something, and the mode `plan` only reads
+mode-plan-allows-no-hint = use --mode ask or --mode auto, or leave --allow out
+mode-of-review = a review only reads: its mode is always `plan`
 
 ## commands/context.rs
 
@@ -190,6 +210,7 @@ result-unknown = `{ $id }` has no result `{ $key }`
 result-unknown-hint = results are numbered TURN.INDEX, such as 3.0
 record-schema-met = the answer satisfies its schema
 record-withdrawn = not allowed any more: { $tools }
+record-regranted = mode changed to { $mode }
 record-budget-spent = budget spent: { $shortfall }
 record-cancelled = cancelled
 record-resumed = resumed (epoch { $epoch })
@@ -488,6 +509,7 @@ session-none-of-project-hint = `posse sessions list` shows those of other projec
 help-hint = `posse --help` shows what there is
 chat-help =
     /help   shows this
+    /mode   plan, ask or auto: what the next messages may change
     /quit   ends the conversation, as Ctrl-D does; it can be taken up again with `posse chat --resume`
     Ctrl-C  stops an answer
     Everything else is sent to the model.

@@ -123,7 +123,7 @@ verify-too-many-hint = put them into a script
 verify-command-invalid = `{ $shown }` is no command to verify with: it is empty, has a NUL, or is too long
 verify-command-invalid-hint = a command has 1 to { $command_bytes_max } bytes
 verify-not-allowed = the result cannot be verified with `{ $shown }`: { $why }
-verify-not-allowed-hint = commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), or leave `verify` out
+verify-not-allowed-hint = commands that verify a result are run only for those who may use `bash`: allow it (`--mode auto`, or `--allow bash` without a sandbox), or leave `verify` out
 
 ## grant/network.rs
 
@@ -178,7 +178,7 @@ stdin-endless = standard input goes on after { $size }: the beginning and the en
 ## refusal.rs
 
 refused-by-agent-file = the file of the agent `{ $agent }` does not give it
-refused-by-flag = left out by --read-only
+refused-by-flag = left out by the mode `plan`; --mode ask or --mode auto allow it
 refused-by-configuration = `deny` in your configuration names it
 refused-to-allow = to allow: posse run --allow { $tools } …
 refused-tools = refused: { $tools } · { $advice }

@@ -8,6 +8,7 @@ task-out-of-time = the task `{ $id }` has used all of its { $seconds } s
 task-out-of-time-hint = give it more: --timeout { $seconds }
 task-out-of-turns = the task `{ $id }` has used all of its turns ({ $turns })
 task-out-of-turns-hint = give it more: --max-turns { $turns }
+mode-of-subagent = the task `{ $id }` is a subagent's and keeps the mode of its orchestrator
 
 ## ports.rs
 

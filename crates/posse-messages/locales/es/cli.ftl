@@ -90,9 +90,27 @@ costs-when-listed = { $tokens } cada vez que se enumeran los agentes a un modelo
 chat-banner = { $model } · /help, /quit o Ctrl-D · la conversación es `{ $session_id }`
 chat-command-unknown = no hay ningún comando `{ $command }` y no se envió nada; /help muestra los comandos, y una línea que empieza por un espacio es siempre un mensaje
 chat-not-verified = los comandos de `verify` no se ejecutan en una conversación
+chat-mode-usage = los modos son `/mode plan`, `/mode ask` y `/mode auto`
 chat-flag-fixed = `{ $flag }` no se puede cambiar en una conversación que continúa: conserva aquello con lo que empezó
 chat-flag-fixed-hint = omite `{ $flag }` o empieza una conversación nueva sin `--resume`
 message-unreadable = no se puede leer el siguiente mensaje
+mode-plan = plan · solo lee
+mode-ask = ask · pregunta antes de cada edición y cada comando
+mode-ask-edits = ask · pregunta antes de cada edición
+mode-auto = auto · ediciones y comandos sin preguntar
+mode-auto-edits = auto · ediciones sin preguntar
+mode-no-terminal = no hay terminal: --mode auto edita y ejecuta comandos
+mode-bubblewrap = sandbox bubblewrap, { $network }
+mode-landlock = sandbox Landlock, { $network }; los comandos no crean nada en la raíz del espacio de trabajo (instala bubblewrap)
+mode-unconfined = los comandos no están confinados
+mode-no-network = sin red
+mode-network = red { $reach }
+mode-sandbox-off = sin comandos: `sandbox.tier` es `off` (--allow bash los ejecuta sin confinar)
+mode-commands-denied = sin comandos: la configuración los deniega
+mode-no-sandbox = sin comandos: nada puede confinarlos aquí; instala bubblewrap 0.8 (`posse doctor` dice por qué)
+mode-plan-allows-no = `{ $tool }` cambia algo, y el modo `plan` solo lee
+mode-plan-allows-no-hint = usa --mode ask o --mode auto, o quita --allow
+mode-of-review = una revisión solo lee: su modo es siempre `plan`
 context-list-hint = `posse context list` muestra lo que hay
 context-version-hint = `posse context read` muestra cómo está ahora; `--expect` toma esa versión
 no-snapshots = aún no hay instantáneas; `posse context snapshot LABEL` toma una
@@ -193,6 +211,7 @@ result-unknown = `{ $id }` no tiene ningún resultado `{ $key }`
 result-unknown-hint = los resultados se numeran TURN.INDEX, por ejemplo 3.0
 record-schema-met = la respuesta cumple su esquema
 record-withdrawn = ya no permitido: { $tools }
+record-regranted = modo cambiado a { $mode }
 record-budget-spent = presupuesto agotado: { $shortfall }
 record-cancelled = cancelada
 record-resumed = reanudada (época { $epoch })
@@ -395,6 +414,7 @@ session-none-of-project-hint = `posse sessions list` muestra las de otros proyec
 help-hint = `posse --help` muestra lo que hay
 chat-help =
     /help   muestra esto
+    /mode   plan, ask o auto: lo que los próximos mensajes pueden cambiar
     /quit   termina la conversación, como Ctrl-D; se puede retomar con `posse chat --resume`
     Ctrl-C  detiene una respuesta
     Todo lo demás se envía al modelo.

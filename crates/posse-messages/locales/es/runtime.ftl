@@ -6,6 +6,7 @@ task-out-of-time = la tarea `{ $id }` ha agotado sus { $seconds } s
 task-out-of-time-hint = dale más: --timeout { $seconds }
 task-out-of-turns = la tarea `{ $id }` ha agotado sus turnos ({ $turns })
 task-out-of-turns-hint = dale más: --max-turns { $turns }
+mode-of-subagent = la tarea `{ $id }` es de un subagente y conserva el modo de su orquestador
 there-are-none = aquí no hay ninguno
 there-are = hay: { $names }
 write-paths-not-within = las rutas de escritura { $own } no están dentro de { $outer }

@@ -90,9 +90,27 @@ costs-when-listed = { $tokens } chaque fois que les agents sont énumérés à u
 chat-banner = { $model } · /help, /quit ou Ctrl-D · la conversation est `{ $session_id }`
 chat-command-unknown = il n'y a pas de commande `{ $command }` et rien n'a été envoyé ; /help montre les commandes, et une ligne qui commence par une espace est toujours un message
 chat-not-verified = les commandes de `verify` ne sont pas exécutées dans une conversation
+chat-mode-usage = les modes sont `/mode plan`, `/mode ask` et `/mode auto`
 chat-flag-fixed = `{ $flag }` ne peut pas être changé dans une conversation qui continue : elle garde ce avec quoi elle a commencé
 chat-flag-fixed-hint = omettez `{ $flag }`, ou commencez une nouvelle conversation sans `--resume`
 message-unreadable = le message suivant est illisible
+mode-plan = plan · lit seulement
+mode-ask = ask · demande avant chaque modification et chaque commande
+mode-ask-edits = ask · demande avant chaque modification
+mode-auto = auto · modifications et commandes sans demander
+mode-auto-edits = auto · modifications sans demander
+mode-no-terminal = il n'y a pas de terminal : --mode auto modifie et exécute des commandes
+mode-bubblewrap = bac à sable bubblewrap, { $network }
+mode-landlock = bac à sable Landlock, { $network } ; les commandes ne créent rien à la racine de l'espace de travail (installez bubblewrap)
+mode-unconfined = les commandes ne sont pas confinées
+mode-no-network = pas de réseau
+mode-network = réseau { $reach }
+mode-sandbox-off = pas de commandes : `sandbox.tier` vaut `off` (--allow bash les exécute sans confinement)
+mode-commands-denied = pas de commandes : la configuration les refuse
+mode-no-sandbox = pas de commandes : rien ne peut les confiner ici ; installez bubblewrap 0.8 (`posse doctor` dit pourquoi)
+mode-plan-allows-no = `{ $tool }` modifie quelque chose, et le mode `plan` ne fait que lire
+mode-plan-allows-no-hint = utilisez --mode ask ou --mode auto, ou retirez --allow
+mode-of-review = une revue ne fait que lire : son mode est toujours `plan`
 context-list-hint = `posse context list` montre ce qu'il y a
 context-version-hint = `posse context read` montre l'état actuel ; `--expect` prend cette version
 no-snapshots = pas encore d'instantanés ; `posse context snapshot LABEL` en prend un
@@ -193,6 +211,7 @@ result-unknown = `{ $id }` n'a pas de résultat `{ $key }`
 result-unknown-hint = les résultats sont numérotés TURN.INDEX, par exemple 3.0
 record-schema-met = la réponse satisfait son schéma
 record-withdrawn = plus autorisé : { $tools }
+record-regranted = mode changé : { $mode }
 record-budget-spent = budget épuisé : { $shortfall }
 record-cancelled = annulée
 record-resumed = reprise (époque { $epoch })
@@ -399,6 +418,7 @@ session-none-of-project-hint = `posse sessions list` montre celles d'autres proj
 help-hint = `posse --help` montre ce qu'il y a
 chat-help =
     /help   montre ceci
+    /mode   plan, ask ou auto : ce que les prochains messages peuvent changer
     /quit   termine la conversation, comme Ctrl-D ; on la reprend avec `posse chat --resume`
     Ctrl-C  arrête une réponse
     Tout le reste est envoyé au modèle.

@@ -6,6 +6,7 @@ task-out-of-time = la tâche `{ $id }` a épuisé ses { $seconds } s
 task-out-of-time-hint = donnez-lui plus de temps : --timeout { $seconds }
 task-out-of-turns = la tâche `{ $id }` a épuisé ses tours ({ $turns })
 task-out-of-turns-hint = donnez-lui-en plus : --max-turns { $turns }
+mode-of-subagent = la tâche `{ $id }` est celle d'un sous-agent et garde le mode de son orchestrateur
 there-are-none = il n'y en a aucun ici
 there-are = il y a : { $names }
 write-paths-not-within = les chemins d'écriture { $own } ne sont pas dans { $outer }

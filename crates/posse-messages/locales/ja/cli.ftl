@@ -50,9 +50,27 @@ costs-when-listed = エージェントがモデルに一覧されるたびに { 
 chat-banner = { $model } · /help、/quit または Ctrl-D · 会話は `{ $session_id }`
 chat-command-unknown = コマンド `{ $command }` はなく、何も送信されませんでした。コマンドは /help で確認できます。空白で始まる行は常にメッセージです
 chat-not-verified = 会話では `verify` のコマンドは実行されません
+chat-mode-usage = モードは `/mode plan`、`/mode ask`、`/mode auto` です
 chat-flag-fixed = 続きの会話では `{ $flag }` を変更できません。開始時のものが使われます
 chat-flag-fixed-hint = `{ $flag }` を外すか、`--resume` なしで新しい会話を始めてください
 message-unreadable = 次のメッセージを読み取れません
+mode-plan = plan · 読み取りのみ
+mode-ask = ask · 編集とコマンドのたびに確認
+mode-ask-edits = ask · 編集のたびに確認
+mode-auto = auto · 編集とコマンドを確認なしで実行
+mode-auto-edits = auto · 編集を確認なしで実行
+mode-no-terminal = 端末がありません: --mode auto は編集とコマンドの実行をします
+mode-bubblewrap = サンドボックス bubblewrap、{ $network }
+mode-landlock = サンドボックス Landlock、{ $network }; コマンドはワークスペースの最上位に何も作れません (bubblewrap をインストール)
+mode-unconfined = コマンドは隔離されません
+mode-no-network = ネットワークなし
+mode-network = ネットワーク { $reach }
+mode-sandbox-off = コマンドなし: `sandbox.tier` は `off` です (--allow bash は隔離なしで実行します)
+mode-commands-denied = コマンドなし: 設定で禁止されています
+mode-no-sandbox = コマンドなし: ここでは隔離できません。bubblewrap 0.8 をインストールしてください (理由は `posse doctor`)
+mode-plan-allows-no = `{ $tool }` は変更を行いますが、モード `plan` は読み取りのみです
+mode-plan-allows-no-hint = --mode ask か --mode auto を使うか、--allow を外してください
+mode-of-review = レビューは読み取りのみです。モードは常に `plan` です
 context-list-hint = `posse context list` で一覧を確認できます
 context-version-hint = 現在の内容は `posse context read` で確認できます。`--expect` にそのバージョンを指定してください
 no-snapshots = まだスナップショットはありません。`posse context snapshot LABEL` で作成できます
@@ -138,6 +156,7 @@ result-unknown = `{ $id }` に結果 `{ $key }` はありません
 result-unknown-hint = 結果の番号は TURN.INDEX の形です。例: 3.0
 record-schema-met = 回答はスキーマを満たしています
 record-withdrawn = 許可されなくなりました: { $tools }
+record-regranted = モードを { $mode } に変更
 record-budget-spent = 予算切れ: { $shortfall }
 record-cancelled = キャンセル
 record-resumed = 再開（エポック { $epoch }）
@@ -332,6 +351,7 @@ session-none-of-project-hint = 他のプロジェクトのものは `posse sessi
 help-hint = `posse --help` で使い方を確認できます
 chat-help =
     /help   これを表示します
+    /mode   plan、ask、auto: 次のメッセージで変更できる範囲
     /quit   Ctrl-D と同じく会話を終えます。`posse chat --resume` で再開できます
     Ctrl-C  回答を止めます
     それ以外はすべてモデルに送られます。

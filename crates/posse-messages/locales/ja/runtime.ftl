@@ -6,6 +6,7 @@ task-out-of-time = タスク `{ $id }` は { $seconds } 秒を使い切りまし
 task-out-of-time-hint = 時間を増やしてください: --timeout { $seconds }
 task-out-of-turns = タスク `{ $id }` は { $turns } ターンをすべて使い切りました
 task-out-of-turns-hint = 増やしてください: --max-turns { $turns }
+mode-of-subagent = タスク `{ $id }` はサブエージェントのもので、オーケストレーターのモードを保ちます
 there-are-none = ここには何もありません
 there-are = 使えるもの: { $names }
 write-paths-not-within = 書き込みパス { $own } は { $outer } の範囲内にありません

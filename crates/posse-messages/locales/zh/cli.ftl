@@ -50,9 +50,27 @@ costs-when-listed = 每次向模型列出智能体时占 { $tokens }
 chat-banner = { $model } · /help、/quit 或 Ctrl-D · 会话为 `{ $session_id }`
 chat-command-unknown = 没有命令 `{ $command }`，未发送任何内容；/help 会列出命令，以空格开头的行始终是消息
 chat-not-verified = 在对话中不执行 `verify` 的命令
+chat-mode-usage = 模式有 `/mode plan`、`/mode ask` 和 `/mode auto`
 chat-flag-fixed = 在继续的对话中不能更改 `{ $flag }`：它保持开始时的设置
 chat-flag-fixed-hint = 请去掉 `{ $flag }`，或不带 `--resume` 开始新的对话
 message-unreadable = 无法读取下一条消息
+mode-plan = plan · 只读
+mode-ask = ask · 每次编辑和命令前都询问
+mode-ask-edits = ask · 每次编辑前都询问
+mode-auto = auto · 编辑和命令无需询问
+mode-auto-edits = auto · 编辑无需询问
+mode-no-terminal = 没有终端：--mode auto 会编辑并运行命令
+mode-bubblewrap = 沙箱 bubblewrap，{ $network }
+mode-landlock = 沙箱 Landlock，{ $network }；命令不能在工作区顶层新建任何内容（请安装 bubblewrap）
+mode-unconfined = 命令不受限制
+mode-no-network = 无网络
+mode-network = 网络 { $reach }
+mode-sandbox-off = 无命令：`sandbox.tier` 为 `off`（--allow bash 会不受限制地运行）
+mode-commands-denied = 无命令：配置禁止了它们
+mode-no-sandbox = 无命令：此处无法限制它们；请安装 bubblewrap 0.8（原因见 `posse doctor`）
+mode-plan-allows-no = `{ $tool }` 会做更改，而模式 `plan` 只读
+mode-plan-allows-no-hint = 请使用 --mode ask 或 --mode auto，或去掉 --allow
+mode-of-review = 评审只读：其模式始终为 `plan`
 context-list-hint = `posse context list` 会列出现有内容
 context-version-hint = `posse context read` 显示当前内容；`--expect` 接受该版本
 no-snapshots = 还没有快照；`posse context snapshot LABEL` 可创建一个
@@ -138,6 +156,7 @@ result-unknown = `{ $id }` 没有结果 `{ $key }`
 result-unknown-hint = 结果以 TURN.INDEX 编号，例如 3.0
 record-schema-met = 回答符合其模式
 record-withdrawn = 不再允许：{ $tools }
+record-regranted = 模式改为 { $mode }
 record-budget-spent = 预算用尽：{ $shortfall }
 record-cancelled = 已取消
 record-resumed = 已恢复（纪元 { $epoch }）
@@ -332,6 +351,7 @@ session-none-of-project-hint = `posse sessions list` 会列出其他项目的会
 help-hint = `posse --help` 会列出用法
 chat-help =
     /help   显示本说明
+    /mode   plan、ask 或 auto：后续消息可以更改什么
     /quit   与 Ctrl-D 一样结束对话；可用 `posse chat --resume` 继续
     Ctrl-C  停止一次回答
     其他内容都会发送给模型。

@@ -6,6 +6,7 @@ task-out-of-time = 任务 `{ $id }` 已用完 { $seconds } 秒
 task-out-of-time-hint = 请给它更多时间：--timeout { $seconds }
 task-out-of-turns = 任务 `{ $id }` 已用完全部 { $turns } 轮
 task-out-of-turns-hint = 请给它更多轮次：--max-turns { $turns }
+mode-of-subagent = 任务 `{ $id }` 属于子代理，沿用其编排者的模式
 there-are-none = 这里一个也没有
 there-are = 可用的有：{ $names }
 write-paths-not-within = 写入路径 { $own } 不在 { $outer } 之内

@@ -31,6 +31,15 @@ pub enum ResumeMode {
     Message(String),
 }
 
+/// Rights of a resumed task.
+#[derive(Clone, Copy)]
+pub(crate) enum ResumeGrant<'a> {
+    /// The task's own grant, intersected with this one.
+    Within(&'a Grant),
+    /// This grant, which the operator chose for the task.
+    Chosen(&'a Grant),
+}
+
 /// Resumes a task that was interrupted, ended early, or gets another message. Its grant is intersected with `allowed`.
 pub async fn resume(
     ports: &DriverPorts,
@@ -39,12 +48,23 @@ pub async fn resume(
     onward: ResumeMode,
     allowed: &Grant,
 ) -> Result<Arc<Outcome>> {
+    resume_with(ports, id, owner, onward, ResumeGrant::Within(allowed)).await
+}
+
+/// Claims and resumes a task.
+pub(crate) async fn resume_with(
+    ports: &DriverPorts,
+    id: TaskId,
+    owner: &str,
+    onward: ResumeMode,
+    rights: ResumeGrant<'_>,
+) -> Result<Arc<Outcome>> {
     let (found, _) = read(ports, &id).await?;
     if let Some(outcome) = answer_of(&id, &found, &onward)? {
         return Ok(outcome);
     }
     let epoch = ports.store.claim(&id, owner).await?;
-    resume_claimed(ports, id, epoch, onward, allowed).await
+    resume_claimed(ports, id, epoch, onward, rights).await
 }
 
 /// Resumes a task that this process has claimed at `epoch`.
@@ -53,7 +73,7 @@ pub(crate) async fn resume_claimed(
     id: TaskId,
     epoch: u64,
     onward: ResumeMode,
-    allowed: &Grant,
+    rights: ResumeGrant<'_>,
 ) -> Result<Arc<Outcome>> {
     // Read after the claim: the last owner may have written until then.
     let (replayed, next) = read(ports, &id).await?;
@@ -73,9 +93,14 @@ pub(crate) async fn resume_claimed(
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
     ports.budget.charge(tariff.of_lost(&lost));
-    let withdrawn = run.grant().beyond(allowed);
     let had_commands = has_commands(&start.grant);
-    start.grant = run.grant().meet(allowed);
+    let change;
+    (start.grant, change) = match rights {
+        ResumeGrant::Within(allowed) => {
+            (run.grant().meet(allowed), GrantChange::Withdrawn(run.grant().beyond(allowed)))
+        }
+        ResumeGrant::Chosen(grant) => (grant.clone(), GrantChange::Chosen),
+    };
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
     let journal = TaskJournal::new(ports.store.clone(), ports.observers.clone(), id.clone(), epoch, next);
@@ -84,7 +109,7 @@ pub(crate) async fn resume_claimed(
     driver.context.commands_withdrawn = commands_withdrawn;
     run.on_lost(&lost);
     let lost_cost_micros = lost.cost_micros;
-    let facts = TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, withdrawn };
+    let facts = TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, change };
     let takeover = driver.context.take_up(&mut run, onward, facts).await?;
     let in_doubt = takeover.iter().filter(|record| matches!(record, Record::Done { .. })).count();
     let resumed = Event::Resumed {
@@ -170,14 +195,21 @@ struct TakeoverFacts {
     lost_cost_micros: Option<u64>,
     /// Calls with an `Intended` record and no result.
     unresolved: Vec<(CallKey, ToolEffect)>,
+    change: GrantChange,
+}
+
+/// Difference between the journaled grant of a task and the one it continues with.
+enum GrantChange {
     /// Tools that the task had and may no longer use.
-    withdrawn: Vec<String>,
+    Withdrawn(Vec<String>),
+    /// Another grant, chosen by the operator.
+    Chosen,
 }
 
 impl DriverContext<'_> {
     /// Applies the takeover to the run; returns its records.
     async fn take_up(&self, run: &mut Run, onward: ResumeMode, facts: TakeoverFacts) -> Result<Vec<Record>> {
-        let TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, withdrawn } = facts;
+        let TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, change } = facts;
         let mut takeover = Vec::new();
         match onward {
             ResumeMode::Finish { turns_max, wall_ms_max } => {
@@ -190,7 +222,7 @@ impl DriverContext<'_> {
                     lost_cost_micros,
                     elapsed_ms,
                 });
-                takeover.extend(self.withdraw(run, withdrawn));
+                takeover.extend(self.change_grant(run, change));
                 // Pure calls and calls with an idempotency key are repeated, if they are still allowed.
                 takeover.extend(self.answer_in_doubt(run, |planned| {
                     let intended = unresolved.iter().find(|(key, _)| *key == planned.call.key);
@@ -212,20 +244,28 @@ impl DriverContext<'_> {
                 run.on_message(&text, elapsed_ms);
                 self.payload(ObservedPayload::Message(&text));
                 takeover.push(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
-                takeover.extend(self.withdraw(run, withdrawn));
+                takeover.extend(self.change_grant(run, change));
             }
         }
         Ok(takeover)
     }
 
-    fn withdraw(&self, run: &mut Run, tools: Vec<String>) -> Option<Record> {
-        let grant = &self.start.grant;
+    fn change_grant(&self, run: &mut Run, change: GrantChange) -> Option<Record> {
+        let (grant, elapsed_ms) = (&self.start.grant, self.elapsed_ms());
+        let tools = match change {
+            GrantChange::Withdrawn(tools) => tools,
+            GrantChange::Chosen if run.grant() == grant => return None,
+            GrantChange::Chosen => {
+                run.on_regranted(grant);
+                return Some(Record::Regranted { grant: grant.clone(), elapsed_ms });
+            }
+        };
         let left = (run.grant().without(&tools) != *grant).then(|| Box::new(grant.clone()));
         if tools.is_empty() && left.is_none() {
             return None;
         }
         run.on_withdrawn(&tools, left.as_deref());
-        Some(Record::Withdrawn { tools, left, elapsed_ms: self.elapsed_ms() })
+        Some(Record::Withdrawn { tools, left, elapsed_ms })
     }
 
     /// Answers the open calls that `doubtful` picks with "may or may not have happened".

@@ -2,6 +2,7 @@
 
 use posse_core::Result;
 use posse_core::agent::Agent;
+use posse_core::mode::WorkMode;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{SESSION_TOOLS, ToolEffect};
 use posse_definitions::inspect::{
@@ -17,12 +18,12 @@ use crate::columns::{PaddedCell, cut};
 use crate::models::process_env;
 use crate::setup::Setup;
 
-/// Opens the inspector for a run with `--allow` set to `allow`.
+/// Opens the inspector for a run in `auto` mode with `--allow` set to `allow`.
 pub fn inspector(setup: &Setup, allow: &[String]) -> Result<AgentInspector> {
     let how = RunOptions::from(TaskFlags { allow: allow.to_vec(), ..TaskFlags::default() });
     setup.servers(ServerFilter::All);
     let found = setup.tools()?;
-    let grant = setup.grant(&how, &found)?;
+    let grant = setup.grant(&how, WorkMode::Auto, &found)?;
     let session = SESSION_TOOLS.iter().map(|name| ((*name).to_owned(), ToolEffect::Unsafe));
     let tools = found.effects().chain(session).collect();
     let base = match setup.orchestrator(&how) {
