@@ -126,6 +126,7 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
         "in_doubt": [],
         "refused_tools": [],
         "warnings": [],
+        "mode": "auto",
         "left_running": [],
         "kept_apart": [],
         "duration_ms": envelope["duration_ms"],
