@@ -1,5 +1,5 @@
-//! Terminal: streamed Markdown ([`markdown`]), rows of the live tree ([`rows`]), the inline painter ([`painter`]) and keys
-//! ([`keys`]).
+//! Terminal: streamed Markdown ([`markdown`]), rows of the live tree ([`rows`]), the prompt ([`prompt`]), the inline painter
+//! ([`painter`]) and keys ([`keys`]).
 //! Size, time and output are arguments; nothing here reads the environment, a clock or a task.
 
 #![forbid(unsafe_code)]
@@ -7,5 +7,6 @@
 pub mod keys;
 pub mod markdown;
 pub mod painter;
+pub mod prompt;
 pub mod rows;
 pub mod style;

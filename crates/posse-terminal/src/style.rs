@@ -186,6 +186,18 @@ impl StyledLine {
         line
     }
 
+    /// Returns the line without spaces at its end.
+    pub fn trimmed(&self) -> StyledLine {
+        let keep = self.text().trim_end().len();
+        let (mut out, mut at) = (StyledLine::new(), 0);
+        for span in &self.spans {
+            let end = span.text.len().min(keep.saturating_sub(at));
+            out.push(&span.text[..end], span.style);
+            at += span.text.len();
+        }
+        out
+    }
+
     /// Breaks the line by grapheme into lines of at most this many columns. Nothing is left out.
     pub fn wrap(&self, columns_max: usize) -> Vec<StyledLine> {
         let (mut lines, mut used) = (vec![StyledLine::new()], 0);

@@ -114,3 +114,15 @@ card-hidden =
         [one] { $n } weitere Zeile: d zeigt sie
        *[other] { $n } weitere Zeilen: d zeigt sie
     }
+
+## prompt
+
+prompt-pasted =
+    { $n ->
+        [one] { $n } Zeile eingefügt
+       *[other] { $n } Zeilen eingefügt
+    }
+prompt-search = Suche
+prompt-search-nothing = nicht gefunden
+picker-hint = tippen sucht · Strg-A alle Projekte
+picker-nothing = nichts gefunden

@@ -120,3 +120,15 @@ card-hidden =
         [one] { $n } more line: d shows it
        *[other] { $n } more lines: d shows them
     }
+
+## prompt
+
+prompt-pasted =
+    { $n ->
+        [one] pasted { $n } line
+       *[other] pasted { $n } lines
+    }
+prompt-search = search
+prompt-search-nothing = not found
+picker-hint = type to search · Ctrl-A all projects
+picker-nothing = nothing found

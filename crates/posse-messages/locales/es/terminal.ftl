@@ -114,3 +114,15 @@ card-hidden =
         [one] { $n } línea más: d la muestra
        *[other] { $n } líneas más: d las muestra
     }
+
+## prompt
+
+prompt-pasted =
+    { $n ->
+        [one] { $n } línea pegada
+       *[other] { $n } líneas pegadas
+    }
+prompt-search = buscar
+prompt-search-nothing = no encontrado
+picker-hint = escriba para buscar · Ctrl-A todos los proyectos
+picker-nothing = no se encontró nada

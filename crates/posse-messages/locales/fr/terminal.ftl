@@ -114,3 +114,15 @@ card-hidden =
         [one] { $n } ligne de plus : d la montre
        *[other] { $n } lignes de plus : d les montre
     }
+
+## prompt
+
+prompt-pasted =
+    { $n ->
+        [one] { $n } ligne collée
+       *[other] { $n } lignes collées
+    }
+prompt-search = chercher
+prompt-search-nothing = introuvable
+picker-hint = tapez pour chercher · Ctrl-A tous les projets
+picker-nothing = rien trouvé

@@ -93,3 +93,11 @@ card-approved-task = このタスクで承認: { $call } ({ $task })
 card-approved-session = セッションで承認: { $call } ({ $task })
 card-denied = 拒否: { $call } ({ $task })
 card-hidden = ほか { $n } 行: d で表示
+
+## prompt
+
+prompt-pasted = { $n } 行を貼り付け
+prompt-search = 検索
+prompt-search-nothing = 見つかりません
+picker-hint = 入力して検索 · Ctrl-A すべてのプロジェクト
+picker-nothing = 見つかりません

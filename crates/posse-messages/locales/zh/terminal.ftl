@@ -93,3 +93,11 @@ card-approved-task = 为此任务批准：{ $call }（{ $task }）
 card-approved-session = 为会话批准：{ $call }（{ $task }）
 card-denied = 已拒绝：{ $call }（{ $task }）
 card-hidden = 另有 { $n } 行：按 d 显示
+
+## prompt
+
+prompt-pasted = 已粘贴 { $n } 行
+prompt-search = 搜索
+prompt-search-nothing = 未找到
+picker-hint = 输入以搜索 · Ctrl-A 所有项目
+picker-nothing = 未找到

@@ -287,7 +287,7 @@ impl TreeModel {
             let text = if *column == RowColumn::Cost { cost.as_str() } else { "" };
             push_right(&mut line, text, *width);
         }
-        without_spaces(line)
+        line.trimmed()
     }
 }
 
@@ -324,23 +324,12 @@ fn row_line(row: &RowView, plan: &ColumnPlan, symbols: SymbolSet) -> StyledLine 
     for (column, width) in &plan.figures {
         push_right(&mut line, column.text(row), *width);
     }
-    without_spaces(line)
+    line.trimmed()
 }
 
 fn push_right(line: &mut StyledLine, text: &str, width: usize) {
     let free = (GAP + width).saturating_sub(columns(text));
     line.push(&format!("{}{text}", " ".repeat(free)), TextStyle::PLAIN);
-}
-
-fn without_spaces(line: StyledLine) -> StyledLine {
-    let keep = line.text().trim_end().len();
-    let (mut out, mut at) = (StyledLine::new(), 0);
-    for span in line.spans() {
-        let end = span.text.len().min(keep.saturating_sub(at));
-        out.push(&span.text[..end], span.style);
-        at += span.text.len();
-    }
-    out
 }
 
 fn reversed(line: &StyledLine) -> StyledLine {

@@ -1,4 +1,5 @@
 mod keys;
 mod markdown;
 mod painter;
+mod prompt;
 mod rows;
