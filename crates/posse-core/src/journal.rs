@@ -48,6 +48,9 @@ pub enum Record {
     },
     Unanswered {
         failure: ModelFailure,
+        /// Text that the model had written when the call was cut off.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        said: String,
         elapsed_ms: u64,
     },
     /// A call with an effect is about to be made by the driver of this epoch.

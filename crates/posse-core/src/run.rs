@@ -333,6 +333,15 @@ impl Run {
         self.finish(reason, Some(failure.to_string()));
     }
 
+    /// Feeds the text of a reply that was cut off: the model finds it in the conversation, and it is the text of a stopped run.
+    pub fn on_cut_off(&mut self, said: &str) {
+        if !said.trim().is_empty() {
+            self.last_text = format!("{}{said}", self.answer);
+            self.history.count_tokens(said);
+            self.history.push_assistant(vec![Block::text(said)]);
+        }
+    }
+
     /// Feeds results in any order; the conversation gets them in call order once all are there.
     pub fn on_results(&mut self, results: Vec<ToolResult>) {
         let RunPhase::Calling { calls, answers } = &mut self.phase else { return };

@@ -63,6 +63,8 @@ pub struct ScriptStep {
     pub fail: Option<ScriptedFailure>,
     /// Delay before the answer.
     pub delay_ms: u64,
+    /// Delay after each word of thinking and text, so that they stream.
+    pub word_ms: u64,
     /// The step is repeated until a result of its calls contains this. The results are looked up in the messages at every
     /// call, so they have to stay there: poll with calls whose results are small.
     pub repeat_until: Option<String>,
@@ -210,7 +212,10 @@ impl ScriptedModel {
         let filler = PlaceholderFiller { messages: request.messages, before: position.began };
         let wrong = |what: String| self.failure(format!("cannot play step {}: {what}", position.step + 1));
         let (blocks, notes) = blocks_of(step, &filler, position.turn, request.tool_use).map_err(wrong)?;
-        show(&blocks, deltas);
+        match step.word_ms {
+            0 => show(&blocks, deltas),
+            word_ms => show_slowly(&blocks, Duration::from_millis(word_ms), deltas).await,
+        }
         if let Some(failure) = &step.fail {
             return Err(failure.to_failure(&self.name));
         }
@@ -366,6 +371,23 @@ fn blocks_of(
         }));
     }
     Ok((blocks, notes))
+}
+
+/// Sends a reply to the sink with a pause after each word.
+async fn show_slowly(blocks: &[Block], pause: Duration, deltas: &dyn DeltaSink) {
+    for block in blocks {
+        let (text, is_thinking) = match block {
+            Block::Text { text, .. } => (text, false),
+            Block::Thinking { text, .. } => (text, true),
+            Block::ToolCall(_) | Block::Opaque { .. } => continue,
+        };
+        for word in text.split_inclusive(char::is_whitespace) {
+            deltas.delta(if is_thinking { Delta::Thinking(word) } else { Delta::Text(word) });
+            tokio::time::sleep(pause).await;
+        }
+    }
+    let calls: Vec<Block> = blocks.iter().filter(|block| block.as_call().is_some()).cloned().collect();
+    show(&calls, deltas);
 }
 
 /// Sends a reply to the sink as a provider would: texts word by word.

@@ -6,7 +6,7 @@ mod calls;
 mod judge;
 mod resume;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::Result;
@@ -342,7 +342,7 @@ impl<'a> RunDriver<'a> {
         }
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
         self.context.journal.tell(announced);
-        let answer = self.call_model(run, &ask, &payment).await;
+        let (answer, said) = self.call_model(run, &ask, &payment).await;
         self.context.rate_limit_wait += payment.queued();
         let elapsed_ms = self.elapsed_ms();
         match answer {
@@ -362,19 +362,21 @@ impl<'a> RunDriver<'a> {
             Err(mut failure) => {
                 failure.lost = payment.priced_lost(failure.lost);
                 payment.settle(None, &failure.lost);
+                run.on_cut_off(&said);
                 run.on_failure(&failure);
-                self.context.journal.note(Record::Unanswered { failure, elapsed_ms });
+                self.context.journal.note(Record::Unanswered { failure, said, elapsed_ms });
             }
         }
         Ok(())
     }
 
+    /// Calls the model. The text is what was written until the call was cut off.
     async fn call_model(
         &mut self,
         run: &Run,
         ask: &ModelAsk,
         payment: &CallPayment<'_>,
-    ) -> Result<Reply, ModelFailure> {
+    ) -> (Result<Reply, ModelFailure>, String) {
         let urgency = match self.context.id.is_root() {
             true => Urgency::Interactive,
             false => Urgency::Background(self.context.start.terms.priority),
@@ -397,6 +399,7 @@ impl<'a> RunDriver<'a> {
             observers: &self.context.ports.observers,
             task: &self.context.id,
             journal: &self.context.journal,
+            said: Mutex::default(),
         };
         let call = PanicGuard(self.context.ports.model.model.call(request, &deltas));
         // Read before `select!` drops the call: without an attempt in progress it costs nothing more.
@@ -413,15 +416,16 @@ impl<'a> RunDriver<'a> {
             if !is_idle {
                 lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
             }
-            Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
+            let failure = ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) };
+            (Err(failure), deltas.take_said())
         };
         tokio::select! {
             biased;
             is_idle = cancelled => cut_off("the run was cancelled", is_idle),
             is_idle = timed_out => cut_off("the run's time is over", is_idle),
-            answer = call => answer.unwrap_or_else(|panic| {
+            answer = call => (answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
-            }),
+            }), String::new()),
         }
     }
 

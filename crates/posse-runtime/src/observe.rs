@@ -1,10 +1,11 @@
 //! Passes events and deltas to observers. A panicking observer does not crash the run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::event::{Event, EventEntry};
 use posse_core::id::TaskId;
+use posse_core::text::prefix;
 
 use crate::journal::TaskJournal;
 use crate::panics::describe;
@@ -76,15 +77,40 @@ pub(crate) struct TaskDeltas<'a> {
     pub observers: &'a Observers,
     pub task: &'a TaskId,
     pub journal: &'a TaskJournal,
+    /// Text of the attempt under way.
+    pub said: Mutex<String>,
+}
+
+/// Longest text that is kept of a reply that is cut off.
+const SAID_BYTES_MAX: usize = 256 * 1024;
+
+impl TaskDeltas<'_> {
+    /// Takes the text of the attempt under way.
+    pub fn take_said(&self) -> String {
+        std::mem::take(&mut self.said())
+    }
+
+    fn said(&self) -> MutexGuard<'_, String> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl DeltaSink for TaskDeltas<'_> {
     fn alive(&self) {}
 
     fn delta(&self, delta: Delta<'_>) {
-        if let Delta::Restarted { why, wait } = delta {
-            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            self.journal.observe_now(Event::ModelRetry { why: why.to_owned(), wait_ms });
+        match delta {
+            Delta::Restarted { why, wait } => {
+                self.said().clear();
+                let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                self.journal.observe_now(Event::ModelRetry { why: why.to_owned(), wait_ms });
+            }
+            Delta::Text(text) => {
+                let mut said = self.said();
+                let room = SAID_BYTES_MAX.saturating_sub(said.len());
+                said.push_str(prefix(text, room));
+            }
+            Delta::Thinking(_) | Delta::ToolCall { .. } | Delta::ToolArguments { .. } => {}
         }
         self.observers.delta(self.task, delta);
     }

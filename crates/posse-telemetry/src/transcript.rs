@@ -67,9 +67,9 @@ impl Transcript {
             Record::Done { result, full_text, elapsed_ms, .. } => {
                 Some(tool(result, full_text.as_deref(), *elapsed_ms))
             }
-            Record::Unanswered { failure, elapsed_ms } => Some(json!({
+            Record::Unanswered { failure, said, elapsed_ms } => Some(json!({
                 "type": "event", "event": "model_failed", "kind": failure.kind.wire(), "message": failure.message,
-                "usage": failure.lost.to_json(), "elapsed_ms": elapsed_ms,
+                "said": said, "usage": failure.lost.to_json(), "elapsed_ms": elapsed_ms,
             })),
             Record::Resumed { epoch, lost_tokens, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "resumed", "epoch": epoch, "lost_tokens": lost_tokens,

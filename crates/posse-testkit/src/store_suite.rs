@@ -166,7 +166,7 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     failure.lost = usage(1_000, 100);
     let turns = vec![
         asked(1),
-        Record::Unanswered { failure, elapsed_ms: 1 },
+        Record::Unanswered { failure, said: String::new(), elapsed_ms: 1 },
         asked(2),
         replied("a", 20, 2),
         asked(3),
@@ -236,7 +236,10 @@ async fn prices_are_summed_and_what_has_none_is_counted_apart(store: &dyn Store)
     assert_eq!(sums().await, (300, 8));
     let mut failure = ModelFailure::new(FailureKind::Connection, "cut");
     failure.lost = usage(1_000, 100).costing(Some(40));
-    store.append(&id, 1, &[Record::Unanswered { failure, elapsed_ms: 1 }]).await.unwrap();
+    store
+        .append(&id, 1, &[Record::Unanswered { failure, said: String::new(), elapsed_ms: 1 }])
+        .await
+        .unwrap();
     assert_eq!(sums().await, (340, 8), "an attempt without a reply has its price");
     let (epoch, elapsed_ms) = (store.claim(&id, "second").await.unwrap(), 1);
     let (turns_max, wall_ms_max, lost_tokens) = (None, None, 5);

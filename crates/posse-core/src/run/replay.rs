@@ -91,7 +91,10 @@ impl ReplayedRun {
             }
             Record::Asked { estimate, .. } => self.lost_tokens = *estimate,
             Record::Replied { reply, .. } => self.run.on_reply(reply.clone()),
-            Record::Unanswered { failure, .. } => self.run.on_failure(failure),
+            Record::Unanswered { failure, said, .. } => {
+                self.run.on_cut_off(said);
+                self.run.on_failure(failure);
+            }
             Record::Intended { key, effect, .. } => self.unresolved.push((*key, *effect)),
             Record::Resolved { key, verdict, by, .. } => self.run.on_resolved(*key, *verdict, by),
             Record::Saved { image } => {

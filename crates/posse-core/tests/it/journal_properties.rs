@@ -106,7 +106,7 @@ fn live(
                     }
                     Err(failure) => {
                         run.on_failure(&failure);
-                        write(Record::Unanswered { failure, elapsed_ms: 0 }, &mut run);
+                        write(Record::Unanswered { failure, said: String::new(), elapsed_ms: 0 }, &mut run);
                     }
                 }
             }

@@ -1,13 +1,16 @@
 //! One run, seen from outside.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use posse_core::ErrorCode;
 use posse_core::budget::BudgetCaps;
 use posse_core::event::Event;
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
+use posse_core::message::{Block, Message};
 use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::observe::{TraceEvent, TraceHook};
@@ -126,6 +129,44 @@ async fn stopping_now_ends_a_hanging_tool_and_keeps_what_is_known() {
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Cancelled, "on it"));
     assert_eq!(stage.world.effects.lock().unwrap().len(), 1, "the call after it did not begin");
     assert_eq!(outcome.in_doubt.len(), 1, "what the tool had begun may have happened");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_stopped_keeps_what_was_said() {
+    let script = "[{text: 'one two three four five six seven eight', word_ms: 100}, {text: sure}]";
+    let stage = Arc::new(Stage::new(script));
+    let running = tokio::spawn({
+        let stage = stage.clone();
+        async move { stage.run().await }
+    });
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    stage.stop.now.cancel();
+    let outcome = running.await.unwrap().unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Cancelled, "one two three "));
+    let records = stage.records().await;
+    let said = records.iter().find_map(|record| match record {
+        Record::Unanswered { said, .. } => Some(said.as_str()),
+        _ => None,
+    });
+    assert_eq!(said, Some("one two three "));
+    // The model finds it in the conversation, before the next message.
+    let later = stage.after_crash(stage.store.snapshot());
+    let outcome = later.go_on(ResumeMode::Message("shorter".to_owned())).await.unwrap();
+    assert_eq!(outcome.stop, StopReason::Answered);
+    let replayed = posse_core::run::replay(&later.records().await, BTreeMap::new(), 0).unwrap();
+    let texts: Vec<&str> = replayed.run.messages().iter().map(message_text).collect();
+    assert_eq!(texts, ["the task", "one two three ", "shorter", "sure"]);
+}
+
+fn message_text(message: &Message) -> &str {
+    match message {
+        Message::User { text, .. } => text,
+        Message::Assistant { blocks } => match &blocks[0] {
+            Block::Text { text, .. } => text,
+            _ => "",
+        },
+        Message::Results { .. } => "",
+    }
 }
 
 #[tokio::test(start_paused = true)]
