@@ -22,6 +22,8 @@ const TASKS: usize = 8;
 const NOTES: usize = 4;
 /// The span in which the next kill falls: some calls, less than a task.
 const SPAN: Duration = Duration::from_millis(120);
+/// Interval of looking for supervisors.
+const LOOK: Duration = Duration::from_millis(2);
 
 fn script() -> String {
     let mut script = "noter:\n".to_owned();
@@ -90,6 +92,16 @@ fn start_worker(place: &Place) -> Running {
     Running::start(place.posse(["worker", "--local", "--until-idle", "--json"]))
 }
 
+/// Waits until a call is under way, however slow the machine is; empty if the workers ended first.
+fn wait_for_supervisors(ids: &[&str], workers: &mut [Running]) -> Vec<i32> {
+    loop {
+        let targets = supervisors_of(ids);
+        if !targets.is_empty() || workers.iter_mut().all(|worker| worker.ends_within(LOOK)) {
+            return targets;
+        }
+    }
+}
+
 /// Kills workers and supervisors until the round has had its share or everything has ended.
 fn kill_workers(place: &Place, random: &mut fastrand::Rng, counts: &mut KillCounts) {
     let tasks = place.stored();
@@ -98,8 +110,8 @@ fn kill_workers(place: &Place, random: &mut fastrand::Rng, counts: &mut KillCoun
     for _ in 1..KILLS_PER_ROUND {
         let chosen = random.usize(..WORKERS);
         let ended = workers[chosen].ends_within(SPAN.mul_f64(random.f64()));
-        let targets = supervisors_of(&ids);
-        if random.bool() && !targets.is_empty() {
+        let targets = if random.bool() { wait_for_supervisors(&ids, &mut workers) } else { Vec::new() };
+        if !targets.is_empty() {
             // SAFETY: a plain system call. A supervisor that has ended meanwhile makes it fail, which counts as no kill.
             let hit = unsafe { libc::kill(targets[random.usize(..targets.len())], libc::SIGKILL) } == 0;
             counts.supervisors += usize::from(hit);
