@@ -6,6 +6,7 @@ mod bench;
 mod chaos;
 mod command;
 mod fuzz;
+mod screens;
 mod simulate;
 mod stress;
 mod test;
@@ -30,6 +31,7 @@ cargo xtask <task>
           otherwise; fails if a task is lost, an effect repeated or a call in doubt not marked
   requirements [--open]  which test checks which line of docs/requirements.md; fails while one has neither a test nor
           a reason to have none; `--open` shows only those
+  screens [NAME ...]  plays scripted tasks in tmux and writes the pictures of docs/screens
   help    this text
 ";
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["chaos", options @ ..] => finish(chaos::chaos(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
+        ["screens", names @ ..] => finish(screens::screens(names)),
         ["requirements", options @ ..] => {
             finish(xtask::requirements::requirements(&command::root(), options))
         }
