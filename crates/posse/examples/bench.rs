@@ -4,6 +4,8 @@
 //! Speaks the command line of our benchmark against other frameworks:
 //!
 //!     bench --base-url http://127.0.0.1:8080/v1 --mode fanout|single --n 50 --turns 5 --tool-bytes 64 [--stream] [--state DIR]
+//!
+//! The journal is in SQLite below DIR; `--state memory` keeps it in memory, as the library does unless told otherwise.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,6 +25,7 @@ use posse::core::limits::Limits;
 use posse::core::outcome::OutcomeStatus;
 use posse::core::task::TaskRequest;
 use posse::core::tool::{ToolEffect, ToolSpec};
+use posse::memory::MemoryStore;
 use posse::models::governor::RateGovernor;
 use posse::models::http::{KeySource, ProviderEndpoint, ProviderTransport, SecretText};
 use posse::models::openai_chat::OpenAiChat;
@@ -167,7 +170,10 @@ async fn run() -> Outcome {
         sources: SessionSources {
             owner: "example".to_owned(),
             lives: |_| false,
-            store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
+            store: match state.to_str() {
+                Some("memory") => Arc::new(MemoryStore::default()),
+                _ => Arc::new(SqliteStore::open(state.join("posse.db"))?),
+            },
             models: Arc::new(OneEndpoint {
                 transport: ProviderTransport::new(endpoint)?,
                 governor: RateGovernor::new(at_once),
