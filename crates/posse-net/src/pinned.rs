@@ -162,7 +162,7 @@ impl PinnedClient {
         }
     }
 
-    /// Resolves and checks an address. One forbidden IP address rejects the whole name, because the next
+    /// Resolves a name and refuses private IP addresses (SSRF). One forbidden address rejects the whole name, because the next
     /// lookup may use it.
     async fn checked(&self, address: &WebAddress) -> Result<Vec<SocketAddr>, FetchFailure> {
         let numbers = match address.host() {

@@ -10,6 +10,7 @@ use serde_json::Value;
 const ERRORS_SHOWN: usize = 5;
 const ERROR_BYTES_MAX: usize = 300;
 
+/// A compiled JSON Schema: of a tool's arguments, or of the final answer.
 pub(crate) struct OutputSchema(jsonschema::Validator);
 
 impl OutputSchema {

@@ -163,7 +163,7 @@ impl WorkspaceSurvey {
     }
 }
 
-/// Without any link on the way: somebody else may be changing it just now.
+/// Opens a path below the workspace and follows no symlink: another process may be changing it now.
 pub(crate) fn open_beneath(workspace: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     rustix::fs::openat2(workspace, or_here(path), flags, Mode::empty(), resolve)

@@ -319,7 +319,7 @@ pub fn or_dot(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// The one way to open anything.
+/// Opens a path below `directory`. The kernel refuses a symlink that would escape from it.
 pub fn open_beneath(
     directory: BorrowedFd<'_>,
     path: &Path,

@@ -1,17 +1,17 @@
-//! Which numbers lead to the public network. Everything that is not known to is refused: this machine, the networks it
-//! is in, the services that clouds put at fixed numbers, and numbers that stand for other numbers.
+//! SSRF protection: tells public IP addresses from all others. Refused are this machine, private networks, metadata
+//! services of clouds, and addresses that stand for other addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Why nobody but the operator may have this number asked, if so.
-pub fn not_public(number: IpAddr) -> Option<&'static str> {
-    match number {
-        IpAddr::V4(number) => v4(number),
-        IpAddr::V6(number) => v6(number),
+/// Returns why an IP address is not public, if so; only the operator may allow it.
+pub fn not_public(address: IpAddr) -> Option<&'static str> {
+    match address {
+        IpAddr::V4(address) => v4(address),
+        IpAddr::V6(address) => v6(address),
     }
 }
 
-/// IANA's registry of special numbers, and those that clouds serve metadata at.
+/// IANA's registry of special addresses, and those that clouds serve metadata at.
 const V4: &[(Ipv4Addr, u32, &str)] = &[
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this machine"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private network"),

@@ -17,6 +17,7 @@ use crate::ports::ToolContext;
 use crate::schema::OutputSchema;
 
 impl RunDriver<'_> {
+    /// Validates the final answer against the task's JSON Schema.
     pub(super) fn check(&mut self, run: &mut Run, value: &Value) {
         let schema = self.context.start.agent.settings.output_schema.as_deref().unwrap_or("true");
         let errors = match OutputSchema::parse(schema) {
