@@ -279,6 +279,7 @@ pub enum CostGroup {
     Model,
     Day,
     Project,
+    Task,
 }
 
 impl CostGroup {
@@ -288,6 +289,7 @@ impl CostGroup {
             CostGroup::Model => "model",
             CostGroup::Day => "day",
             CostGroup::Project => "project",
+            CostGroup::Task => "task",
         }
     }
 }
@@ -315,12 +317,32 @@ pub struct ListArgs {
     /// Maximum number to show.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,
+    /// Show the tasks of all projects.
+    #[arg(long)]
+    pub all: bool,
+    /// Show subagents as rows of their own.
+    #[arg(long)]
+    pub children: bool,
+    /// Show only tasks that began in this last span, such as 12h, 7d or 4w.
+    #[arg(long, value_name = "SPAN", value_parser = posse_core::spans::parse)]
+    pub since: Option<Duration>,
     /// Show only tasks of this session: its id or an id prefix.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// Show only tasks with this status.
-    #[arg(long, value_parser = ["running", "interrupted", "completed", "partial", "failed", "cancelled"])]
+    #[arg(long, value_parser = ["queued", "running", "interrupted", "completed", "partial", "failed", "cancelled"])]
     pub status: Option<String>,
+    /// Order: newest, cost (of the tree), took (longest first) or updated (last changed first).
+    #[arg(long, value_name = "KEY", default_value = "newest")]
+    pub sort: ListOrder,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ListOrder {
+    Newest,
+    Cost,
+    Took,
+    Updated,
 }
 
 #[derive(ClapArgs)]
@@ -570,6 +592,9 @@ pub enum SessionsCommand {
         /// Maximum number to show.
         #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         limit: u32,
+        /// Show the sessions of all projects.
+        #[arg(long)]
+        all: bool,
     },
     /// Make a session's shared context read-only.
     Archive {

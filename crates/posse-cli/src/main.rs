@@ -9,6 +9,7 @@ mod columns;
 mod commands;
 mod config;
 mod help;
+mod lists;
 mod material;
 mod mode;
 mod models;

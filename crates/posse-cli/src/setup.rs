@@ -54,6 +54,7 @@ use posse_tools::verify::CommandVerifier;
 
 use crate::args::{GlobalArgs, RunOptions};
 use crate::config::{self, ApprovalMode, Config, ConfigSources};
+use crate::lists::short_path;
 use crate::models::{self, process_env};
 use crate::terminal;
 
@@ -699,6 +700,38 @@ fn number(variable: &str) -> Option<u64> {
 /// Returns the home directory of the user.
 pub fn home() -> Option<PathBuf> {
     process_env("HOME").map(PathBuf::from)
+}
+
+/// The project of the current directory: its repository, or the directory itself.
+pub struct ProjectScope {
+    root: PathBuf,
+    home: Option<PathBuf>,
+}
+
+impl ProjectScope {
+    pub fn here() -> Result<Self> {
+        let here = std::env::current_dir()
+            .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
+        let home = home();
+        Ok(Self { root: project_of(&here, home.as_deref()), home })
+    }
+
+    /// Names the project for people.
+    pub fn shown(&self) -> String {
+        short_path(&self.root)
+    }
+
+    /// Tells whether a workspace belongs to the project.
+    pub fn contains(&self, workspace: &str) -> bool {
+        !workspace.is_empty() && project_of(Path::new(workspace), self.home.as_deref()) == self.root
+    }
+
+    /// Lists the workspaces of the project that have tasks.
+    pub async fn workspaces(&self, store: &SqliteStore) -> Result<Vec<String>> {
+        let mut found = store.workspaces(&self.root.to_string_lossy()).await?;
+        found.retain(|workspace| self.contains(workspace));
+        Ok(found)
+    }
 }
 
 /// Tells if a workspace belongs to the project of `directory`.

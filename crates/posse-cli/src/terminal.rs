@@ -128,7 +128,8 @@ pub fn colours() -> bool {
     stderr_is_terminal() && colours_are_wanted()
 }
 
-fn colours_are_wanted() -> bool {
+/// Tells whether the user has not turned colors off.
+pub fn colours_are_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 

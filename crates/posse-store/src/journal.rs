@@ -219,11 +219,12 @@ fn create(
         _ => None,
     });
     let title = start.map(|start| text::prefix(&start.task, TITLE_BYTES));
+    let workspace = start.map(|start| start.origin()).unwrap_or_default();
     let created = connection
         .prepare_cached(
             "INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, counted, created_ms, updated_ms,
-                                input_tokens, output_tokens, turns)
-             VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, 0, ?6, ?6, 0, 0, 0) ON CONFLICT (id) DO NOTHING",
+                                input_tokens, output_tokens, turns, origin)
+             VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, 0, ?6, ?6, 0, 0, 0, ?7) ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             task.id.as_str(),
@@ -231,7 +232,8 @@ fn create(
             task.agent,
             title.unwrap_or_default(),
             task.owner,
-            now
+            now,
+            workspace
         ])?;
     if created == 0 {
         let text = localized!("store-task-exists", task = task.id);
@@ -245,7 +247,6 @@ fn create(
         JournalPosition { task: number, counted: 0, next: 0, uncounted: Some(SpendingTotal::default()) },
     );
     if known.session.as_deref() != Some(task.id.session()) {
-        let workspace = start.map(|start| start.origin()).unwrap_or_default();
         context::ensure_session(connection, task.id.session(), workspace, now)?;
         known.session = Some(task.id.session().to_owned());
     }

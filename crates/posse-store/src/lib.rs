@@ -31,6 +31,7 @@ use posse_core::context::{
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand};
+use posse_core::state::TaskState;
 use posse_core::usage::SpendingTotal;
 use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, JournalStore, KeptAgent,
@@ -71,6 +72,8 @@ pub enum SpendingGroup {
     /// In local time.
     Day,
     Workspace,
+    /// A session's own task with everything below it.
+    Session,
 }
 
 /// The spending of one agent, model, day or workspace.
@@ -78,6 +81,30 @@ pub enum SpendingGroup {
 pub struct SpendingLine {
     pub name: String,
     pub total: SpendingTotal,
+    /// Input tokens that the provider's cache served.
+    pub cached_tokens: u64,
+}
+
+/// Filter of a task list; all given parts must match.
+#[derive(Debug, Clone, Default)]
+pub struct TaskListing {
+    pub session: Option<String>,
+    /// Directories that people work in.
+    pub workspaces: Option<Vec<String>>,
+    pub state: Option<TaskState>,
+    /// Tasks created before do not count.
+    pub since_ms: u64,
+    /// Only tasks without a parent that is a task.
+    pub is_root: bool,
+    pub limit_max: u32,
+}
+
+/// A task in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedRow {
+    pub row: TaskRow,
+    /// Directory that its person works in; a worktree counts as what it was copied from.
+    pub workspace: String,
 }
 
 /// A store in a file. Several processes may have the same file open.
@@ -126,6 +153,23 @@ impl SqliteStore {
     pub async fn spending(&self, by: SpendingGroup, since_ms: u64) -> Result<Vec<SpendingLine>> {
         let since_ms = signed(since_ms);
         self.reader.read(move |connection| reader::spending(connection, by, since_ms)).await
+    }
+
+    /// Lists tasks, newest first. Reads nothing of other workspaces.
+    pub async fn listing(&self, query: TaskListing) -> Result<Vec<ListedRow>> {
+        self.reader.read(move |connection| reader::listing(connection, &query)).await
+    }
+
+    /// Lists the workspaces of tasks that are this directory or below it.
+    pub async fn workspaces(&self, directory: &str) -> Result<Vec<String>> {
+        let directory = directory.to_owned();
+        self.reader.read(move |connection| reader::workspaces(connection, &directory)).await
+    }
+
+    /// Counts the descendants of a task by state.
+    pub async fn states_below(&self, task: &TaskId) -> Result<Vec<(TaskState, u64)>> {
+        let task = task.clone();
+        self.reader.read(move |connection| reader::states_below(connection, &task)).await
     }
 
     /// Lists all task trees, the last changed one at the end.

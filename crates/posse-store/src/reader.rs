@@ -1,5 +1,6 @@
 //! The reading connection, opened on first use and used on a blocking thread.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +15,7 @@ use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::{self, StoreRefusal};
-use crate::{SpendingGroup, SpendingLine, open};
+use crate::{ListedRow, SpendingGroup, SpendingLine, TaskListing, open, signed};
 
 /// A task's row, the sums of records that are not counted in it yet, and its owner's last sign of life.
 pub(crate) const ROWS: &str =
@@ -139,6 +140,106 @@ pub(crate) fn tasks(connection: &Connection, query: &TaskQuery) -> Result<Vec<Ta
     Ok(rows)
 }
 
+/// Largest step back of the clock between two tasks.
+const CLOCK_SLACK_MS: i64 = 24 * 3_600_000;
+
+/// Lists tasks, newest first. Of other workspaces nothing is read.
+pub(crate) fn listing(connection: &Connection, query: &TaskListing) -> Result<Vec<ListedRow>, StoreRefusal> {
+    let mut numbers = Vec::new();
+    match (&query.session, &query.workspaces) {
+        (None, Some(workspaces)) => {
+            for workspace in workspaces {
+                numbers.extend(numbers_of(connection, query, "origin = ?1", workspace)?);
+            }
+        }
+        (Some(session), _) => {
+            let which = "(id = ?1 OR (id > ?1 || '.' AND id < ?1 || '/'))";
+            numbers.extend(numbers_of(connection, query, which, session)?);
+        }
+        (None, None) => numbers.extend(numbers_of(connection, query, "?1 = ''", "")?),
+    }
+    numbers.sort_unstable_by_key(|number| Reverse(*number));
+    numbers.truncate(query.limit_max as usize);
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT shown.*, (SELECT origin FROM tasks WHERE number = ?1)
+         FROM ({ROWS} WHERE number = ?1 GROUP BY number) AS shown"
+    ))?;
+    let listed = |row: &Row<'_>| Ok(ListedRow { row: task_row(row)?, workspace: row.get(18)? });
+    let rows = numbers.into_iter().map(|number| statement.query_row([number], listed));
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Finds the numbers of matching tasks in one group, newest first.
+fn numbers_of(
+    connection: &Connection,
+    query: &TaskListing,
+    which: &str,
+    text: &str,
+) -> rusqlite::Result<Vec<i64>> {
+    // A literal state lets SQLite use the partial index of running tasks; the plus keeps it from the other one.
+    let (which, state) = match query.state {
+        None => (which.to_owned(), "?2 IS NULL"),
+        Some(TaskState::Running) => (format!("+{which}"), "status = 'running' AND ?2 = 'running'"),
+        Some(TaskState::Ended(_)) => (which.to_owned(), "status = ?2"),
+    };
+    // The host of an MCP session is a parent without a row.
+    let root = match query.is_root {
+        true => "(parent IS NULL OR NOT EXISTS (SELECT 1 FROM tasks AS above WHERE above.id = tasks.parent))",
+        false => "TRUE",
+    };
+    let sql = format!(
+        "SELECT number, created_ms FROM tasks WHERE {which} AND {state} AND {root} ORDER BY number DESC"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![text, query.state.map(TaskState::wire)])?;
+    let since_ms = signed(query.since_ms);
+    let mut numbers = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (number, created_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
+        if created_ms.saturating_add(CLOCK_SLACK_MS) < since_ms || numbers.len() >= query.limit_max as usize {
+            break;
+        }
+        if created_ms >= since_ms {
+            numbers.push(number);
+        }
+    }
+    Ok(numbers)
+}
+
+/// Lists the workspaces of tasks that are this directory or below it, by skipping through the index.
+pub(crate) fn workspaces(connection: &Connection, directory: &str) -> Result<Vec<String>, StoreRefusal> {
+    let mut next = connection.prepare_cached("SELECT min(origin) FROM tasks WHERE origin >= ?1")?;
+    let below = format!("{}/", directory.trim_end_matches('/'));
+    let mut found = Vec::new();
+    let exact: Option<String> = next.query_row([directory], |row| row.get(0))?;
+    found.extend(exact.filter(|workspace| workspace == directory));
+    let mut from = below.clone();
+    loop {
+        let workspace: Option<String> = next.query_row([&from], |row| row.get(0))?;
+        let Some(workspace) = workspace.filter(|workspace| workspace.starts_with(&below)) else {
+            return Ok(found);
+        };
+        // The smallest text after this one.
+        from = format!("{workspace}\0");
+        found.push(workspace);
+    }
+}
+
+/// Counts the descendants of a task by state.
+pub(crate) fn states_below(
+    connection: &Connection,
+    task: &TaskId,
+) -> Result<Vec<(TaskState, u64)>, StoreRefusal> {
+    let mut statement = connection.prepare_cached(
+        "WITH RECURSIVE tree (id) AS (
+             SELECT id FROM tasks WHERE parent = ?1
+             UNION ALL SELECT tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
+         SELECT status, count(*) FROM tree CROSS JOIN tasks ON tasks.id = tree.id GROUP BY status",
+    )?;
+    let states = statement.query_map([task.as_str()], |row| Ok((state(row, 0)?, unsigned(row, 1)?)))?;
+    Ok(states.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Sums up a task and its descendants. Real numbers saturate where integers would overflow. `CROSS JOIN` fixes the join
 /// order: the planner would scan all tasks and look each one up in the tree.
 const TREE: &str = "WITH RECURSIVE tree (number, id) AS (
@@ -184,6 +285,7 @@ pub(crate) fn spending(
         SpendingGroup::Agent => ("agent", ""),
         SpendingGroup::Model => ("coalesce(model, '')", ""),
         SpendingGroup::Day => ("date(at_ms / 1000, 'unixepoch', 'localtime')", ""),
+        SpendingGroup::Session => ("substr(task, 1, instr(task || '.', '.') - 1)", ""),
         SpendingGroup::Workspace => (
             "coalesce(workspace, '')",
             "LEFT JOIN sessions ON sessions.id = substr(task, 1, instr(task || '.', '.') - 1)",
@@ -192,16 +294,19 @@ pub(crate) fn spending(
     // Tasks that ended before are skipped as a whole. Usage of deleted tasks is in a table of its own.
     let sql = format!(
         "SELECT count(DISTINCT task), sum(turns), CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER),
-             CAST(total(cost) AS INTEGER), CAST(total(unpriced) AS INTEGER), {name} AS name
+             CAST(total(cost) AS INTEGER), CAST(total(unpriced) AS INTEGER), {name} AS name,
+             CAST(total(cached) AS INTEGER)
          FROM (SELECT tasks.id AS task, agent, model, at_ms, model IS NOT NULL AS turns, input, output, cost,
-                   iif(cost IS NULL, input + output, 0) AS unpriced
+                   iif(cost IS NULL, input + output, 0) AS unpriced, cache_read AS cached
                FROM tasks CROSS JOIN journal
                    ON position BETWEEN (tasks.number << 32) AND (tasks.number << 32) + 4294967295
                WHERE input IS NOT NULL AND at_ms >= ?1 AND (updated_ms >= ?1 OR status = 'running')
                UNION ALL SELECT * FROM spent WHERE at_ms >= ?1) {join}
          GROUP BY name ORDER BY total(cost) DESC, name"
     );
-    let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row, 0)? });
+    let line = |row: &Row<'_>| {
+        Ok(SpendingLine { name: row.get(6)?, total: summed(row, 0)?, cached_tokens: unsigned(row, 7)? })
+    };
     let lines =
         connection.prepare_cached(&sql)?.query_map([since_ms], line)?.collect::<rusqlite::Result<_>>()?;
     Ok(lines)
@@ -282,10 +387,11 @@ mod tests {
                     "BEGIN;
                      WITH RECURSIVE n (n) AS (VALUES ({from}) UNION ALL SELECT n + 1 FROM n WHERE n < {to} - 1)
                      INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, counted, created_ms, updated_ms,
-                                        input_tokens, output_tokens, turns)
+                                        input_tokens, output_tokens, turns, origin)
                      SELECT printf('s%d%s', n / 10, iif(n % 10, printf('.t_%02d', n % 10), '')),
                          iif(n % 10, printf('s%d', n / 10), NULL),
-                         'helper', 'do it', 'completed', 'o', 1, 3, n, n, 1, 1, 1 FROM n;
+                         'helper', 'do it', 'completed', 'o', 1, 3, n, n, 1, 1, 1,
+                         iif(n < 100 AND n % 20 < 10, '/home/app', '/home/other') FROM n;
                      INSERT INTO journal (position, kind, at_ms, payload)
                      SELECT (number << 32) + 2, 'started asked finished', 1, zeroblob(600) FROM tasks
                      WHERE created_ms BETWEEN {from} AND {to};
@@ -299,9 +405,15 @@ mod tests {
             let connection = open::connect_reader(&path).unwrap();
             let before = pages_read();
             let query = TaskQuery { limit: 20, ..TaskQuery::of(TaskFilter::All) };
-            let rows = tasks(&connection, &query).unwrap();
-            assert_eq!(rows.len(), 20);
-            let ids: Vec<TaskId> = rows.into_iter().map(|row| row.id).collect();
+            assert_eq!(tasks(&connection, &query).unwrap().len(), 20);
+            // A project with five old roots.
+            assert_eq!(workspaces(&connection, "/home/app").unwrap(), ["/home/app"]);
+            let query = TaskListing { limit_max: 20, is_root: true, ..TaskListing::default() };
+            let of_project = TaskListing { workspaces: Some(vec!["/home/app".into()]), ..query.clone() };
+            assert_eq!(listing(&connection, &of_project).unwrap().len(), 5);
+            let rows = listing(&connection, &query).unwrap();
+            assert_eq!(rows.len(), 20.min(rows.len()));
+            let ids: Vec<TaskId> = rows.into_iter().map(|listed| listed.row.id).collect();
             assert!(approvals::list(&connection, &ApprovalQuery::Open).unwrap().is_empty());
             assert!(tree_totals(&connection, &ids).unwrap().iter().any(|total| total.tasks == 10));
             pages_read() - before

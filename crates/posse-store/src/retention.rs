@@ -83,10 +83,10 @@ const MEMBERS: &str = "WITH RECURSIVE tree (number, id) AS (
 
 /// Keeps the usage of a deleted task: one row for each model and day.
 const KEEP_SPENDING: &str =
-    "INSERT INTO spent (task, agent, model, at_ms, turns, input, output, cost, unpriced)
+    "INSERT INTO spent (task, agent, model, at_ms, turns, input, output, cost, unpriced, cached)
      SELECT ?2, (SELECT agent FROM tasks WHERE number = ?1), model, max(at_ms), count(model),
          CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER), CAST(total(cost) AS INTEGER),
-         CAST(total(iif(cost IS NULL, input + output, 0)) AS INTEGER)
+         CAST(total(iif(cost IS NULL, input + output, 0)) AS INTEGER), CAST(total(cache_read) AS INTEGER)
      FROM journal WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 AND input IS NOT NULL
      GROUP BY model, date(at_ms / 1000, 'unixepoch', 'localtime')";
 

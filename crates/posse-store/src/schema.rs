@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x506f_7373;
 /// `STEPS[n]` leads from version n to version n + 1.
 const STEPS: &[&str] = &[
     TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER, SPENDING,
-    RETENTION, DELIVERY, MESSAGES,
+    RETENTION, DELIVERY, MESSAGES, LISTING,
 ];
 
 const TASKS: &str = "
@@ -336,6 +336,16 @@ const MESSAGES: &str = "
         answered_by TEXT,
         UNIQUE (task, key)
     ) STRICT;
+";
+
+const LISTING: &str = "
+    -- The directory that the task's person works in, so that a list of one project reads no other.
+    ALTER TABLE tasks ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+    UPDATE tasks SET origin = coalesce(
+        (SELECT workspace FROM sessions WHERE sessions.id = substr(tasks.id, 1, instr(tasks.id || '.', '.') - 1)), '');
+    CREATE INDEX tasks_by_origin ON tasks (origin, number);
+    -- Input tokens of deleted tasks that the provider's cache served.
+    ALTER TABLE spent ADD COLUMN cached INTEGER NOT NULL DEFAULT 0;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -10,3 +10,4 @@ pub mod painter;
 pub mod prompt;
 pub mod rows;
 pub mod style;
+pub mod table;

@@ -14,12 +14,13 @@ use posse_definitions::inspect::{AgentStanding, definition};
 use posse_definitions::registry::RegistrySnapshot;
 use posse_mcp::files::unwritable;
 use posse_messages::say;
+use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 use serde_json::json;
 
 use crate::args::{AgentsCommand, GlobalArgs};
 use crate::commands::init::write_new;
 use crate::setup::{Setup, user_config_dir};
-use crate::terminal;
+use crate::{lists, terminal};
 use view::{AgentView, inspector};
 
 pub fn run(global: &GlobalArgs, command: AgentsCommand) -> Result<ExitCode> {
@@ -45,11 +46,15 @@ fn list(global: &GlobalArgs, allow: &[String]) -> Result<ExitCode> {
         seen.iter().for_each(|seen| terminal::out(&seen.json().to_string()));
         return Ok(ExitCode::SUCCESS);
     }
-    let width =
-        snapshot.entries().iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0).clamp(8, 32);
-    for seen in &seen {
-        terminal::out(&visible(&seen.line(width)));
-    }
+    let mut table = TextTable::new(vec![
+        TableColumn::text(say!("column-agent"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-state"), ColumnFit::Optional(1)),
+        TableColumn::text(say!("column-model"), ColumnFit::Optional(2)),
+        TableColumn::number(say!("column-turns"), ColumnFit::Optional(3)),
+        TableColumn::text(say!("column-about"), ColumnFit::Flexible(20)),
+    ]);
+    seen.iter().for_each(|seen| seen.add_to(&mut table));
+    lists::print(&table);
     let untrusted = seen.iter().filter(|seen| seen.report.state == AgentStanding::NotTrusted).count();
     if untrusted > 0 {
         terminal::note(&say!("agents-not-trusted", untrusted));

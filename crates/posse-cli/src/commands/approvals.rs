@@ -15,11 +15,12 @@ use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
 use posse_store::SqliteStore;
+use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
 use crate::columns::cut;
-use crate::{approval_prompt, setup, terminal};
+use crate::{approval_prompt, lists, setup, terminal};
 
 /// Poll interval for new requests.
 const LOOK: Duration = Duration::from_millis(300);
@@ -43,10 +44,51 @@ async fn list(store: &SqliteStore, newest: Option<u32>, json: bool) -> Result<Ex
     if found.is_empty() && !json {
         terminal::note(&say!("no-approvals"));
     }
-    for parked in &found {
-        tell(parked, json);
+    if json {
+        found.iter().for_each(|parked| tell(parked, json));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !found.is_empty() {
+        lists::print(&table(&found));
+        terminal::note(&say!("approvals-footer"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn table(found: &[ParkedCall]) -> TextTable {
+    let mut table = TextTable::new(vec![
+        TableColumn::text(say!("column-id"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-state"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-task"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-agent"), ColumnFit::Optional(2)),
+        TableColumn::text(say!("column-tool"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-call"), ColumnFit::Flexible(12)),
+        TableColumn::number(say!("column-age"), ColumnFit::Optional(1)),
+        TableColumn::text(say!("column-left"), ColumnFit::Optional(3)),
+    ]);
+    for parked in found {
+        let request = &parked.request;
+        table.row(vec![
+            parked.id.as_str().into(),
+            parked.state.wire().into(),
+            request.task.as_str().into(),
+            visible(&request.agent).into_owned().into(),
+            visible(&request.tool).into_owned().into(),
+            visible(&gist(&request.arguments)).into_owned().into(),
+            age(request.asked_ms).into(),
+            visible(&left(parked)).into_owned().into(),
+        ]);
+    }
+    table
+}
+
+/// Says how much time is left, or how the call was decided.
+fn left(parked: &ParkedCall) -> String {
+    match &parked.state {
+        ApprovalState::Open => approval_prompt::time_left(&parked.request),
+        ApprovalState::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
+        ApprovalState::Closed(why) => why.clone(),
+    }
 }
 
 fn tell(parked: &ParkedCall, json: bool) {
@@ -59,11 +101,7 @@ fn tell(parked: &ParkedCall, json: bool) {
 /// Formats one line: enough to identify the call, not enough to decide on it.
 fn line(parked: &ParkedCall) -> String {
     let request = &parked.request;
-    let left = match &parked.state {
-        ApprovalState::Open => approval_prompt::time_left(request),
-        ApprovalState::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
-        ApprovalState::Closed(why) => why.clone(),
-    };
+    let left = left(parked);
     let about = cut(&gist(&request.arguments), 60);
     format!(
         "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}",

@@ -10,13 +10,13 @@ use posse_git::project_of;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_store::{SpendingGroup, SpendingLine};
+use posse_terminal::table::{ColumnFit, TableCell, TableColumn, TextTable};
 use serde_json::{Value, json};
 
 use crate::args::{CostArgs, CostGroup, GlobalArgs};
-use crate::columns::PaddedCell;
-use crate::render::{price, tokens};
+use crate::render::{count, price, tokens};
 use crate::retention::millis;
-use crate::{setup, terminal};
+use crate::{lists, setup, terminal};
 
 pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
     let store = setup::store(global)?;
@@ -32,28 +32,61 @@ pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
     total.tasks = tasks.iter().map(|line| line.total.tasks).sum();
     if global.json {
         for line in &lines {
-            terminal::out(&as_json(args.by.wire(), Some(&line.name), &line.total).to_string());
+            let mut value = as_json(args.by.wire(), Some(&line.name), &line.total);
+            value["cached_tokens"] = json!(line.cached_tokens);
+            terminal::out(&value.to_string());
         }
-        terminal::out(&as_json("total", None, &total).to_string());
+        let mut value = as_json("total", None, &total);
+        value["cached_tokens"] = json!(lines.iter().map(|line| line.cached_tokens).sum::<u64>());
+        terminal::out(&value.to_string());
         return Ok(ExitCode::SUCCESS);
     }
-    for line in &lines {
-        let name = if line.name.is_empty() { say!("cost-no-name") } else { line.name.clone() };
-        terminal::out(&format!(
-            "{:>12} {:>9} {:>10} {:>14}  {}",
-            PaddedCell(price(&line.total)),
-            PaddedCell(say!("many-tasks", n = line.total.tasks)),
-            PaddedCell(say!("many-turns", n = line.total.turns)),
-            PaddedCell(tokens(line.total.tokens())),
-            visible(&name)
-        ));
-    }
-    let tasks = say!("many-tasks", n = total.tasks);
-    terminal::note(&say!("tree-total", tasks, tokens = tokens(total.tokens()), price = price(&total)));
+    lists::print(&table(args.by, &lines, &total));
     if total.unpriced_tokens > 0 {
         terminal::note(&say!("cost-unpriced", tokens = tokens(total.unpriced_tokens)));
     }
+    terminal::note("--since 7d · --by agent|model|day|project|task");
     Ok(ExitCode::SUCCESS)
+}
+
+fn table(by: CostGroup, lines: &[SpendingLine], total: &SpendingTotal) -> TextTable {
+    let key = match by {
+        CostGroup::Agent => say!("column-agent"),
+        CostGroup::Model => say!("column-model"),
+        CostGroup::Day => say!("column-day"),
+        CostGroup::Project => say!("column-project"),
+        CostGroup::Task => say!("column-task"),
+    };
+    let mut table = TextTable::new(vec![
+        TableColumn::text(key, ColumnFit::Flexible(16)),
+        TableColumn::number(say!("column-tasks"), ColumnFit::Optional(2)),
+        TableColumn::number(say!("column-turns"), ColumnFit::Optional(4)),
+        TableColumn::number(say!("column-input"), ColumnFit::Optional(1)),
+        TableColumn::number(say!("column-cached"), ColumnFit::Optional(3)),
+        TableColumn::number(say!("column-output"), ColumnFit::Optional(0)),
+        TableColumn::number(say!("column-cost"), ColumnFit::Fixed),
+    ]);
+    let cells = |name: String, total: &SpendingTotal, cached: u64| -> Vec<TableCell> {
+        let share = match total.input_tokens {
+            0 => String::new(),
+            input => format!("{:.0}%", cached as f64 * 100.0 / input as f64),
+        };
+        vec![
+            visible(&name).into_owned().into(),
+            total.tasks.to_string().into(),
+            total.turns.to_string().into(),
+            count(total.input_tokens).into(),
+            share.into(),
+            count(total.output_tokens).into(),
+            price(total).into(),
+        ]
+    };
+    for line in lines {
+        let name = if line.name.is_empty() { say!("cost-no-name") } else { line.name.clone() };
+        table.row(cells(name, &line.total, line.cached_tokens));
+    }
+    table.row(cells(say!("cost-total"), total, lines.iter().map(|line| line.cached_tokens).sum()));
+    table
 }
 
 fn group(by: CostGroup) -> SpendingGroup {
@@ -62,6 +95,7 @@ fn group(by: CostGroup) -> SpendingGroup {
         CostGroup::Model => SpendingGroup::Model,
         CostGroup::Day => SpendingGroup::Day,
         CostGroup::Project => SpendingGroup::Workspace,
+        CostGroup::Task => SpendingGroup::Session,
     }
 }
 
@@ -74,7 +108,10 @@ fn by_project(lines: Vec<SpendingLine>) -> Vec<SpendingLine> {
             workspace => project_of(Path::new(workspace), home.as_deref()).display().to_string(),
         };
         match joined.iter_mut().find(|project| project.name == name) {
-            Some(project) => project.total.add(&line.total),
+            Some(project) => {
+                project.total.add(&line.total);
+                project.cached_tokens += line.cached_tokens;
+            }
             None => joined.push(SpendingLine { name, ..line }),
         }
     }

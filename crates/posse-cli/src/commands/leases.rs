@@ -1,5 +1,6 @@
 //! `posse leases`: list write leases, and release those whose holder is gone.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::context::wire::utc;
@@ -10,12 +11,13 @@ use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::liveness as owner;
 use posse_runtime::ports::{JournalStore, LeaseStore, TaskRow};
+use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 use serde_json::json;
 
 use super::tasks::{age, find};
 use crate::args::{GlobalArgs, LeasesArgs, LeasesCommand};
 use crate::setup::Setup;
-use crate::terminal;
+use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, args: LeasesArgs) -> Result<ExitCode> {
     match args.command {
@@ -31,22 +33,32 @@ async fn list(global: &GlobalArgs) -> Result<ExitCode> {
     if held.is_empty() && !global.json {
         terminal::note(&say!("no-leases"));
     }
+    let mut table = TextTable::new(vec![
+        TableColumn::text(say!("column-task"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-state"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-paths"), ColumnFit::Flexible(16)),
+        TableColumn::text(say!("column-workspace"), ColumnFit::Flexible(12)),
+        TableColumn::number(say!("column-process"), ColumnFit::Optional(2)),
+        TableColumn::number(say!("column-age"), ColumnFit::Optional(1)),
+    ]);
     for lease in held {
         let row = store.task(&lease.task).await?;
         let standing = LeaseStanding::of(&lease, &row, setup.lease_ms());
         if global.json {
             terminal::out(&lease_json(&lease, &row, standing, setup.lease_ms()).to_string());
-        } else {
-            terminal::out(&say!(
-                "lease-line",
-                task = format!("{:<14}", lease.task.as_str()),
-                state = format!("{:<8}", standing.word()),
-                process = format!("{:<8}", owner::pid(&row)),
-                age = format!("{:>4}", age(lease.since_ms)),
-                paths = visible(&lease.places.paths.join(", ")),
-                workspace = visible(&lease.places.workspace),
-            ));
+            continue;
         }
+        table.row(vec![
+            lease.task.as_str().into(),
+            standing.word().into(),
+            visible(&lease.places.paths.join(", ")).into_owned().into(),
+            lists::short_path(Path::new(&lease.places.workspace)).into(),
+            owner::pid(&row).into(),
+            age(lease.since_ms).into(),
+        ]);
+    }
+    if !table.is_empty() {
+        lists::print(&table);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! `posse sessions`: list sessions; archive or delete their shared context.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,18 +13,18 @@ use posse_runtime::context::now_ms;
 use posse_runtime::liveness as owner;
 use posse_runtime::lookup::{find_session, newest_session};
 use posse_runtime::ports::{ContextStore, JournalStore, SessionRow, TaskFilter, TaskQuery};
+use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
-use crate::columns::{PaddedCell, cut};
-use crate::setup::{Setup, in_project};
-use crate::terminal;
+use crate::setup::{ProjectScope, Setup, in_project};
+use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCode> {
     let store = Setup::load(global)?.store()?;
     let (session, done) = match command {
-        SessionsCommand::List { limit } => return list(&*store, limit, global.json).await,
+        SessionsCommand::List { limit, all } => return list(&*store, limit, all, global.json).await,
         SessionsCommand::Archive { session } => {
             let id = find_session(&*store, &session).await?;
             store.archive_session(&id, now_ms()).await?;
@@ -58,29 +59,78 @@ pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String
     Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint))
 }
 
-async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCode> {
-    let rows = store.sessions(limit, now_ms()).await?;
-    if rows.is_empty() && !json {
-        terminal::note(&say!("no-sessions-yet"));
+async fn list(store: &dyn ContextStore, limit: u32, all: bool, json: bool) -> Result<ExitCode> {
+    let scope = if all { None } else { Some(ProjectScope::here()?) };
+    let rows = match &scope {
+        None => store.sessions(limit, now_ms()).await?,
+        Some(scope) => sessions_of(store, scope, limit as usize).await?,
+    };
+    if json {
+        rows.iter().for_each(|row| terminal::out(&row_json(row).to_string()));
+        return Ok(ExitCode::SUCCESS);
     }
-    for row in rows {
-        if json {
-            terminal::out(&row_json(&row).to_string());
-            continue;
-        }
+    if rows.is_empty() {
+        terminal::note(&match &scope {
+            Some(scope) if !store.sessions(1, now_ms()).await?.is_empty() => {
+                say!("no-sessions-of-project", place = scope.shown())
+            }
+            _ => say!("no-sessions-yet"),
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = TextTable::new(vec![
+        TableColumn::text(say!("column-id"), ColumnFit::Fixed),
+        TableColumn::text(say!("column-state"), ColumnFit::Optional(1)),
+        TableColumn::text(say!("column-title"), ColumnFit::Flexible(16)),
+        TableColumn::number(say!("column-tasks"), ColumnFit::Optional(2)),
+        TableColumn::number(say!("column-keys"), ColumnFit::Optional(3)),
+        TableColumn::number(say!("column-tokens"), ColumnFit::Optional(4)),
+        TableColumn::number(say!("column-age"), ColumnFit::Optional(0)),
+    ]);
+    for row in &rows {
         let title = row.title.lines().next().unwrap_or_default();
-        terminal::out(&format!(
-            "{:<10} {:<8} {:>8} {:>8} {:>21}  {:>5}  {}",
-            row.id,
-            PaddedCell(state_word(&row)),
-            PaddedCell(say!("many-tasks", n = row.tasks)),
-            PaddedCell(say!("many-keys", n = row.keys)),
-            PaddedCell(say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX)),
-            PaddedCell(age(row.created_ms)),
-            cut(&visible(title), 60)
-        ));
+        table.row(vec![
+            row.id.as_str().into(),
+            state_word(row).into(),
+            visible(title).into_owned().into(),
+            row.tasks.to_string().into(),
+            row.keys.to_string().into(),
+            format!("{}/{TOTAL_TOKENS_MAX}", row.tokens).into(),
+            age(row.created_ms).into(),
+        ]);
     }
+    lists::print(&table);
+    let sessions = say!("many-sessions", n = rows.len());
+    terminal::note(&match &scope {
+        Some(scope) => format!("{} · --all", say!("sessions-of-project", sessions, place = scope.shown())),
+        None => sessions,
+    });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the newest sessions of a project.
+async fn sessions_of(
+    store: &dyn ContextStore,
+    scope: &ProjectScope,
+    limit: usize,
+) -> Result<Vec<SessionRow>> {
+    // Cached by workspace: finding its project needs the file system.
+    let mut known: HashMap<String, bool> = HashMap::new();
+    // They are nearly always among the first, and counting the contents of all sessions is slow.
+    for most in [64, 4_096, u32::MAX] {
+        let rows = store.sessions(most, now_ms()).await?;
+        let is_all = (rows.len() as u64) < u64::from(most);
+        let mut is_here = |workspace: &str| match known.get(workspace) {
+            Some(is_here) => *is_here,
+            None => *known.entry(workspace.to_owned()).or_insert(scope.contains(workspace)),
+        };
+        let here: Vec<SessionRow> =
+            rows.into_iter().filter(|row| is_here(&row.workspace)).take(limit).collect();
+        if is_all || here.len() == limit {
+            return Ok(here);
+        }
+    }
+    Ok(Vec::new())
 }
 
 fn state_word(row: &SessionRow) -> String {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod control;
+mod list;
 mod undo;
 mod watch;
 
@@ -19,8 +20,7 @@ use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::mode::WorkMode;
 use posse_core::run::replay;
-use posse_core::state::TaskState;
-use posse_core::text::{head_and_tail, prefix, visible};
+use posse_core::text::{head_and_tail, prefix};
 use posse_core::tool::ToolEffect;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result, spans};
@@ -30,10 +30,8 @@ use posse_review::{ReportForm, ReviewPlan};
 use posse_runtime::context::now_ms;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::liveness as owner;
-use posse_runtime::lookup::{find_session, find_task};
-use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, JournalStore, Store, TaskFilter, TaskQuery, TaskRow,
-};
+use posse_runtime::lookup::find_task;
+use posse_runtime::ports::{JournalStore, Store, TaskRow};
 use posse_store::SqliteStore;
 use posse_tools::edits::EditSpan;
 use serde_json::json;
@@ -41,8 +39,7 @@ use serde_json::json;
 use super::drive::{ProgressView, RunSession, RunView, RunWork};
 use super::run::{self, SessionPlan};
 use super::{export, gc, review};
-use crate::args::{ExtraLimits, GlobalArgs, ListArgs, RunOptions, TaskFlags, TasksCommand};
-use crate::columns::{PaddedCell, cut};
+use crate::args::{ExtraLimits, GlobalArgs, RunOptions, TaskFlags, TasksCommand};
 use crate::mode::ModeChoice;
 use crate::render::{changes, price, tokens, with_subagents};
 use crate::setup::{self, Setup, ToolInventory, in_project};
@@ -53,7 +50,7 @@ const SHOWN: usize = 600;
 
 pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode> {
     match command {
-        TasksCommand::List(filter) => list(global, &filter).await,
+        TasksCommand::List(filter) => list::run(global, &filter).await,
         TasksCommand::Show { task, result } => show(global, &task, result.as_deref()).await,
         TasksCommand::Export { task, out, tree } => export::run(global, &task, out.as_deref(), tree).await,
         TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
@@ -74,63 +71,6 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         TasksCommand::Answer { task, answer } => control::answer(global, &task, answer).await,
         TasksCommand::Delete { tasks, force } => gc::delete(global, &tasks, force).await,
     }
-}
-
-async fn list(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
-    let setup = Setup::load(global)?;
-    let store = setup.store()?;
-    let rows = listed(&store, filter).await?;
-    let open = store.approvals(ApprovalQuery::Open).await?;
-    let asks = |row: &TaskRow| open.iter().find(|parked| parked.request.task == row.id);
-    let trees = store.tree_totals(rows.iter().map(|row| row.id.clone()).collect()).await?;
-    if rows.is_empty() && !global.json {
-        let all = filter.session.is_none() && filter.status.is_none();
-        terminal::note(&if all { say!("no-tasks-yet") } else { say!("no-task-like-that") });
-    }
-    for (row, tree) in rows.into_iter().zip(trees) {
-        if global.json {
-            let mut value = row_json(&row, &tree);
-            if let Some(parked) = asks(&row) {
-                value["waiting_for_approval"] = json!(parked.id);
-            }
-            terminal::out(&value.to_string());
-        } else {
-            let status = status(&row);
-            let title = row.title.lines().next().unwrap_or_default();
-            if let Some(parked) = asks(&row) {
-                terminal::note(&say!("task-waits-for-approval", task = row.id, approval = parked.id));
-            }
-            terminal::out(&format!(
-                "{:<14} {status:<12} {:<13} {:>9} {:>14} {:>9}  {:>5}  {}",
-                row.id.as_str(),
-                row.agent,
-                PaddedCell(say!("turns-shown", n = row.turns())),
-                PaddedCell(tokens(row.total.tokens())),
-                PaddedCell(price(&tree)),
-                PaddedCell(age(row.updated_ms)),
-                cut(&visible(title), 60)
-            ));
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> {
-    let of = match &filter.session {
-        Some(wanted) => TaskFilter::Session(find_session(store, wanted).await?),
-        None => TaskFilter::All,
-    };
-    let wanted = filter.status.as_deref();
-    let rows = match wanted {
-        // The store calls both running; the processes of this machine tell them apart.
-        Some("running" | "interrupted") => store.find_tasks(TaskQuery::running(of)).await?,
-        _ => {
-            let state = wanted.and_then(TaskState::parse);
-            store.find_tasks(TaskQuery { of, state, limit: filter.limit }).await?
-        }
-    };
-    let fits = |row: &TaskRow| wanted.is_none_or(|wanted| status(row) == wanted);
-    Ok(rows.into_iter().filter(fits).take(filter.limit as usize).collect())
 }
 
 async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
@@ -319,9 +259,14 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     find_task(store, wanted, in_project(&here)).await
 }
 
-/// Returns the status; a running task whose process is gone is `interrupted`.
+/// Returns the status; a running task whose process is gone is `interrupted`, and `queued` if nobody began it.
 pub fn status(row: &TaskRow) -> &'static str {
-    if row.state.is_running() && !owner::lives(row) { "interrupted" } else { row.state.wire() }
+    let is_begun = !row.owner.is_empty() || row.epoch > 1;
+    match row.state.is_running() && !owner::lives(row) {
+        true if is_begun => "interrupted",
+        true => "queued",
+        false => row.state.wire(),
+    }
 }
 
 fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {

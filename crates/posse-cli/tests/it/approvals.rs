@@ -80,7 +80,7 @@ fn what_one_process_asks_another_answers() {
     assert_eq!(unknown.json()[0]["code"], "APPROVAL_NOT_FOUND");
     assert!(list(&place).is_empty());
     let past = place.run(["approvals", "list", "--newest", "5"]);
-    assert!(past.stdout.starts_with("a1    approved"), "{past:?}");
+    assert!(past.stdout.contains("\na1  approved  "), "{past:?}");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn approving_a_write_shows_the_path_and_then_a_unified_diff() {
     let diff = "  path: a.txt\n  diff:\n  | --- a/a.txt\n  | +++ b/a.txt\n  | @@ -1,3 +1,3 @@\n  |  one\n  | -two\n  | +2\n  |  three\n";
     let (shown, listed) = told(&place, &model);
     assert!(shown.contains(diff) && !shown.contains("content:"), "{shown}");
-    assert!(listed.trim_end().ends_with("  a.txt"), "{listed}");
+    assert!(listed.contains("  write  a.txt  "), "{listed}");
     let edit = "[{calls: [{edit: {path: a.txt, old_string: two, new_string: \"2\"}}]}, {text: Done.}]";
     let model = place.script(edit);
     let mut running = start(&place, &model);
@@ -278,7 +278,7 @@ fn approving_a_command_shows_the_command_first() {
     let (shown, listed) = told(&place, &model);
     let arguments: Vec<&str> = shown.lines().filter(|line| line.starts_with("  ")).collect();
     assert_eq!(arguments[..3], ["  command:", "  | echo a", "  | echo b"], "{shown}");
-    assert!(listed.trim_end().ends_with("  echo a echo b"), "{listed}");
+    assert!(listed.contains("  bash  echo a echo b  "), "{listed}");
 }
 
 /// Without a diff the whole content is there, and so is the path: a file that holds a key has no diff, which the store would keep.

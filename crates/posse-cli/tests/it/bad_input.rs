@@ -240,7 +240,7 @@ fn a_store_that_is_damaged_or_from_a_later_program_is_left_alone() {
     drop(file);
     let newer = fs::read(&path).unwrap();
     let expected = [
-        "error[STORE_NEWER]: the store `PLACE/state/posse.db` has schema 99; this program knows up to 14",
+        "error[STORE_NEWER]: the store `PLACE/state/posse.db` has schema 99; this program knows up to 15",
         "  hint: use the newer program that wrote it, or another state directory; the file was not changed",
     ];
     complains(&place, &["run", "--model", &model, "Do it"], &expected);

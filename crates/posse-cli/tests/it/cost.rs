@@ -131,8 +131,12 @@ fn spending_is_told_by_agent_model_day_and_project() {
     let wrong = place.run(["cost", "--since", "yesterday"]);
     assert!(wrong.code == 2 && wrong.stderr.contains("45m, 12h, 30d or 8w"), "{wrong:?}");
     let people = place.run(["cost", "--by", "agent"]);
-    assert!(people.stdout.lines().next().unwrap().contains("$0.0360"), "{people:?}");
-    assert!(people.stderr.contains("in all: 8 tasks") && people.stderr.contains("$0.0400"), "{people:?}");
+    assert!(people.stdout.lines().nth(1).unwrap().contains("$0.0360"), "{people:?}");
+    let words = |line: usize| people.stdout.lines().nth(line).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(words(0), ["AGENT", "TASKS", "TURNS", "INPUT", "CACHED", "OUTPUT", "COST"]);
+    assert_eq!(words(3), ["total", "8", "20", "26.0k", "0%", "1.4k", "$0.0400"], "{people:?}");
+    let by_task = run(&["--by", "task"]).json();
+    assert_eq!((by_task.len(), &by_task[0]["by"], &by_task[0]["tasks"]), (5, &json!("task"), &json!(2)));
 }
 
 #[tokio::test]
@@ -152,7 +156,7 @@ async fn what_has_no_known_price_is_said_and_never_counted_as_free() {
     assert!(listed.contains(" $? "), "{listed}");
     assert_eq!(posse(&["run", "--model", &priced, "Delegate"]).await.code, 0);
     let ran = posse(&["cost", "--by", "agent"]).await;
-    assert!(ran.stdout.lines().next().unwrap().contains("≥ $0.0090"), "{ran:?}");
+    assert!(ran.stdout.lines().nth(1).unwrap().contains("≥ $0.0090"), "{ran:?}");
     assert!(ran.stderr.contains("no price is known for"), "{ran:?}");
     let all = posse(&["cost", "--json"]).await.json().pop().unwrap();
     assert_eq!(all["cost_usd"], Value::Null, "{all}");

@@ -194,7 +194,7 @@ fn a_conversation_is_the_same_in_every_locale() {
 fn results(place: &Place, state: &str) -> BTreeSet<String> {
     let run = |args: &[&str]| place.run(["--state", state, "--json"].iter().chain(args).copied()).json();
     let mut found = BTreeSet::new();
-    for row in run(&["tasks", "list"]) {
+    for row in run(&["tasks", "list", "--all"]) {
         let id = row["task_id"].as_str().unwrap();
         let records = run(&["tasks", "show", id]);
         let texts = records.iter().filter_map(|record| record["result"]["text"].as_str());

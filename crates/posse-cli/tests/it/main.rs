@@ -19,6 +19,7 @@ mod kill;
 mod languages;
 mod leases;
 mod limits;
+mod lists;
 mod machine;
 mod mcp;
 mod models;

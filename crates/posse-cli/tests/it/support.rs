@@ -105,7 +105,7 @@ impl Place {
     }
 
     pub fn tasks(&self) -> Vec<Value> {
-        let ran = self.run(["tasks", "list", "--json"]);
+        let ran = self.run(["tasks", "list", "--all", "--json"]);
         assert_eq!(ran.code, 0, "{ran:?}");
         ran.json()
     }

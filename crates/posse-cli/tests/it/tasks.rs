@@ -49,6 +49,7 @@ fn a_list_has_the_newest_first_and_one_object_per_line() {
         "created_at": row["created_at"],
         "updated_at": row["updated_at"],
         "completed_at": row["completed_at"],
+        "workspace": place.workspace().canonicalize().unwrap(),
     });
     assert_eq!(*row, expected);
     let ended = row["completed_at"].as_str().unwrap();
@@ -59,9 +60,11 @@ fn a_list_has_the_newest_first_and_one_object_per_line() {
     );
 
     let plain = place.run(["tasks", "list", "--limit", "1"]);
-    assert_eq!((plain.code, plain.stdout.lines().count()), (0, 1), "{plain:?}");
-    let words: Vec<&str> = plain.stdout.split_whitespace().take(5).collect();
-    assert_eq!(words, [second["task_id"].as_str().unwrap(), "completed", "orchestrator", "1", "turn"]);
+    let lines: Vec<Vec<&str>> = plain.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!((plain.code, lines.len()), (0, 2), "{plain:?}");
+    assert_eq!(lines[0], ["ID", "STATE", "AGENT", "TASK", "TURNS", "TOKENS", "COST", "TOOK", "AGE"]);
+    assert_eq!(lines[1][..3], [second["task_id"].as_str().unwrap(), "completed", "orchestrator"]);
+    assert!(plain.stderr.contains(" · --limit 2 · --all · --since 7d"), "{plain:?}");
 }
 
 #[test]

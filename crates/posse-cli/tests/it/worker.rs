@@ -322,7 +322,7 @@ fn what_cannot_be_gone_on_with_is_named_and_the_rest_goes_on() {
     assert!(ran.stdout.contains(&format!("{} · not taken up · ", ids[1])), "{ran:?}");
     let said = format!("error[TASK_NOT_RESUMABLE]: could not go on with {}\n", ids[1]);
     assert!(ran.stderr.contains(&said), "{ran:?}");
-    let left = place.run(["tasks", "list", "--json", "--status", "interrupted"]).json();
+    let left = place.run(["tasks", "list", "--all", "--json", "--status", "interrupted"]).json();
     assert_eq!((left.len(), &left[0]["task_id"]), (1, &json!(ids[1])));
 }
 

@@ -62,6 +62,7 @@ agent-shadows = ab jetzt steht er vor dem Agenten `{ $name }` aus { $other }
 agent-is-shadowed = hier zählt er nicht: der Agent `{ $name }` aus { $other } steht vor ihm
 no-approvals = nichts wartet auf eine Antwort
 approval-by = { $scope } von { $by }
+approvals-footer = posse approvals show ID · approve ID · deny ID
 approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } von { $by } ({ $scope }) am { $instant }
 approval-other-hash = bei `{ $id }` geht es um einen anderen Aufruf als den mit diesem Hash
@@ -205,6 +206,46 @@ task-is-driven = `{ $task }` wird gerade von Prozess { $process } geführt
 task-is-driven-hint = warte darauf oder beende zuerst diesen Prozess
 no-tasks-yet = noch keine Aufgaben; `posse run "…"` beginnt eine
 no-task-like-that = so eine Aufgabe gibt es nicht
+no-tasks-here = noch keine Aufgaben in { $place }; `--all` listet die anderer Projekte
+tasks-of-project = { $tasks } von { $place }
+task-waits-for-approval = wartet auf Freigabe: posse approvals show { $approval }
+many-subagents =
+    { $n ->
+        [one] 1 Subagent
+       *[other] { $n } Subagenten
+    }
+many-sessions =
+    { $n ->
+        [one] 1 Sitzung
+       *[other] { $n } Sitzungen
+    }
+column-id = ID
+column-state = ZUSTAND
+column-agent = AGENT
+column-task = AUFGABE
+column-tasks = AUFGABEN
+column-project = PROJEKT
+column-turns = RUNDEN
+column-tokens = TOKEN
+column-cost = KOSTEN
+column-took = DAUER
+column-age = ALTER
+column-model = MODELL
+column-day = TAG
+column-input = EINGABE
+column-cached = CACHE
+column-output = AUSGABE
+column-keys = SCHLÜSSEL
+column-title = TITEL
+column-tool = WERKZEUG
+column-left = REST
+column-call = AUFRUF
+column-process = PROZESS
+column-paths = PFADE
+column-workspace = ARBEITSBEREICH
+column-about = ZWECK
+sessions-of-project = { $sessions } von { $place }
+no-sessions-of-project = noch keine Sitzungen in { $place }; `--all` listet die anderer Projekte
 task-tool-gone = `{ $task }` bekam das Werkzeug `{ $missing }`, das es nicht mehr gibt
 task-tool-gone-hint = `posse doctor` im Arbeitsbereich der Aufgabe zeigt, welche Werkzeuge es gibt und was mit anderen nicht stimmt
 result-unknown = `{ $id }` hat kein Ergebnis `{ $key }`
@@ -267,7 +308,6 @@ trust-inside-task-hint = bitte den Menschen, `posse trust` auszuführen
 worker-gave-up = konnte nicht weiterführen: { $tasks }
 worker-gave-up-hint = die Zeilen oben sagen, warum; `posse tasks resume` oder `posse tasks cancel` klärt jede davon
 no-leases = niemand hält eine Schreibreservierung; Aufgaben mit `write_paths` halten eine, solange sie laufen
-lease-line = { $task } { $state } Prozess { $process } seit { $age }  { $paths }  in { $workspace }
 lease-not-held = `{ $task }` hält keine Schreibreservierung
 lease-not-held-hint = `posse leases` zeigt, wer eine hält
 lease-in-use = `{ $task }` wird von Prozess { $process } geführt und schreibt vielleicht gerade { $paths }
@@ -448,6 +488,7 @@ review-nothing-commit = der Commit `{ $commit }` ändert nichts: nichts zu begut
 key-was-deleted = gelöscht: { $key }
 context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 cost-no-name = (ohne Antwort)
+cost-total = gesamt
 cost-unpriced = für { $tokens } ist kein Preis bekannt: trage ihn unter `[prices]` in deiner Konfiguration ein
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
@@ -480,7 +521,6 @@ changes-more = und { $n } weitere
 change-new = neu
 change-deleted = gelöscht
 plain-changed = geändert: { $files }
-task-waits-for-approval = { $task } wartet auf Genehmigung: posse approvals show { $approval }
 plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = wartet auf Genehmigung { $approval }: { $call }
 mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht

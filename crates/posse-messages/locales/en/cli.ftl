@@ -31,6 +31,7 @@ export-read-as = { $format } reads it as { $file }
 
 no-approvals = nothing waits for an answer
 approval-by = { $scope } by { $by }
+approvals-footer = posse approvals show ID · approve ID · deny ID
 approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } by { $by } ({ $scope }) at { $instant }
 approval-other-hash = `{ $id }` is about another call than the one with this hash
@@ -204,6 +205,46 @@ task-is-driven-hint = wait for it, or end that process first
 
 no-tasks-yet = no tasks yet; `posse run "…"` starts one
 no-task-like-that = no task is like that
+no-tasks-here = no tasks in { $place } yet; `--all` lists those of other projects
+tasks-of-project = { $tasks } of { $place }
+task-waits-for-approval = waits for approval: posse approvals show { $approval }
+many-subagents =
+    { $n ->
+        [one] 1 subagent
+       *[other] { $n } subagents
+    }
+many-sessions =
+    { $n ->
+        [one] 1 session
+       *[other] { $n } sessions
+    }
+column-id = ID
+column-state = STATE
+column-agent = AGENT
+column-task = TASK
+column-tasks = TASKS
+column-project = PROJECT
+column-turns = TURNS
+column-tokens = TOKENS
+column-cost = COST
+column-took = TOOK
+column-age = AGE
+column-model = MODEL
+column-day = DAY
+column-input = INPUT
+column-cached = CACHED
+column-output = OUTPUT
+column-keys = KEYS
+column-title = TITLE
+column-tool = TOOL
+column-left = LEFT
+column-call = CALL
+column-process = PROCESS
+column-paths = PATHS
+column-workspace = WORKSPACE
+column-about = ABOUT
+sessions-of-project = { $sessions } of { $place }
+no-sessions-of-project = no sessions in { $place } yet; `--all` lists those of other projects
 task-tool-gone = `{ $task }` was given the tool `{ $missing }`, which is not there any more
 task-tool-gone-hint = `posse doctor` in its workspace shows which tools there are and what is wrong with others
 result-unknown = `{ $id }` has no result `{ $key }`
@@ -291,7 +332,6 @@ not-taken-up = not taken up
 ## commands/leases.rs
 
 no-leases = nobody holds a write lease; tasks with `write_paths` do while they run
-lease-line = { $task } { $state } process { $process } since { $age }  { $paths }  in { $workspace }
 lease-not-held = `{ $task }` holds no write lease
 lease-not-held-hint = `posse leases` shows who does
 lease-in-use = `{ $task }` is driven by process { $process } and may be writing { $paths }
@@ -552,6 +592,7 @@ review-nothing-commit = the commit `{ $commit }` changes nothing: nothing to rev
 key-was-deleted = deleted { $key }
 context-wait-over = the time is over: nothing was written or deleted
 cost-no-name = (without a reply)
+cost-total = total
 cost-unpriced = no price is known for { $tokens }: add it under `[prices]` in your configuration
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
@@ -587,7 +628,6 @@ changes-more = and { $n } more
 change-new = new
 change-deleted = deleted
 plain-changed = changed: { $files }
-task-waits-for-approval = { $task } is waiting for approval: posse approvals show { $approval }
 plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = waiting for approval { $approval }: { $call }
 mcp-sessions-closed = too many sessions of this directory were archived or deleted

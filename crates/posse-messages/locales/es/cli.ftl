@@ -62,6 +62,7 @@ agent-shadows = a partir de ahora va antes que el agente `{ $name }` de { $other
 agent-is-shadowed = aquí no cuenta: el agente `{ $name }` de { $other } va antes
 no-approvals = nada espera una respuesta
 approval-by = { $scope } por { $by }
+approvals-footer = posse approvals show ID · approve ID · deny ID
 approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } por { $by } ({ $scope }) el { $instant }
 approval-other-hash = `{ $id }` trata de otra llamada distinta de la de este hash
@@ -205,6 +206,46 @@ task-is-driven = el proceso { $process } está conduciendo `{ $task }`
 task-is-driven-hint = espéralo o termina antes ese proceso
 no-tasks-yet = aún no hay tareas; `posse run "…"` inicia una
 no-task-like-that = no hay ninguna tarea así
+no-tasks-here = aún no hay tareas en { $place }; `--all` muestra las de otros proyectos
+tasks-of-project = { $tasks } de { $place }
+task-waits-for-approval = espera aprobación: posse approvals show { $approval }
+many-subagents =
+    { $n ->
+        [one] 1 subagente
+       *[other] { $n } subagentes
+    }
+many-sessions =
+    { $n ->
+        [one] 1 sesión
+       *[other] { $n } sesiones
+    }
+column-id = ID
+column-state = ESTADO
+column-agent = AGENTE
+column-task = TAREA
+column-tasks = TAREAS
+column-project = PROYECTO
+column-turns = TURNOS
+column-tokens = TOKENS
+column-cost = COSTE
+column-took = DURÓ
+column-age = HACE
+column-model = MODELO
+column-day = DÍA
+column-input = ENTRADA
+column-cached = CACHÉ
+column-output = SALIDA
+column-keys = CLAVES
+column-title = TÍTULO
+column-tool = HERRAMIENTA
+column-left = QUEDA
+column-call = LLAMADA
+column-process = PROCESO
+column-paths = RUTAS
+column-workspace = DIRECTORIO
+column-about = SOBRE
+sessions-of-project = { $sessions } de { $place }
+no-sessions-of-project = aún no hay sesiones en { $place }; `--all` muestra las de otros proyectos
 task-tool-gone = a `{ $task }` se le dio la herramienta `{ $missing }`, que ya no está
 task-tool-gone-hint = `posse doctor` en su espacio de trabajo muestra qué herramientas hay y qué les pasa a las otras
 result-unknown = `{ $id }` no tiene ningún resultado `{ $key }`
@@ -267,7 +308,6 @@ trust-inside-task-hint = pide a la persona que ejecute `posse trust`
 worker-gave-up = no se pudo continuar con { $tasks }
 worker-gave-up-hint = las líneas de arriba dicen por qué; `posse tasks resume` o `posse tasks cancel` resuelve cada una
 no-leases = nadie tiene una reserva de escritura; las tareas con `write_paths` la tienen mientras se ejecutan
-lease-line = { $task } { $state } proceso { $process } desde hace { $age }  { $paths }  en { $workspace }
 lease-not-held = `{ $task }` no tiene ninguna reserva de escritura
 lease-not-held-hint = `posse leases` muestra quién la tiene
 lease-in-use = el proceso { $process } conduce `{ $task }` y puede estar escribiendo { $paths }
@@ -448,6 +488,7 @@ review-nothing-commit = el commit `{ $commit }` no cambia nada: nada que revisar
 key-was-deleted = eliminado: { $key }
 context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 cost-no-name = (sin respuesta)
+cost-total = total
 cost-unpriced = no se conoce el precio de { $tokens }: añádelo en `[prices]` de tu configuración
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
@@ -480,7 +521,6 @@ changes-more = y { $n } más
 change-new = nuevo
 change-deleted = borrado
 plain-changed = cambiado: { $files }
-task-waits-for-approval = { $task } espera aprobación: posse approvals show { $approval }
 plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = espera la aprobación { $approval }: { $call }
 mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio

@@ -62,6 +62,7 @@ agent-shadows = désormais il passe avant l'agent `{ $name }` de { $other }
 agent-is-shadowed = ici il ne compte pas : l'agent `{ $name }` de { $other } passe avant
 no-approvals = rien n'attend de réponse
 approval-by = { $scope } par { $by }
+approvals-footer = posse approvals show ID · approve ID · deny ID
 approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } par { $by } ({ $scope }) le { $instant }
 approval-other-hash = `{ $id }` concerne un autre appel que celui de ce hash
@@ -205,6 +206,46 @@ task-is-driven = `{ $task }` est conduite par le processus { $process }
 task-is-driven-hint = attendez-la, ou terminez d'abord ce processus
 no-tasks-yet = pas encore de tâches ; `posse run "…"` en commence une
 no-task-like-that = aucune tâche de ce genre
+no-tasks-here = pas encore de tâches dans { $place } ; `--all` liste celles des autres projets
+tasks-of-project = { $tasks } de { $place }
+task-waits-for-approval = attend une approbation : posse approvals show { $approval }
+many-subagents =
+    { $n ->
+        [one] 1 sous-agent
+       *[other] { $n } sous-agents
+    }
+many-sessions =
+    { $n ->
+        [one] 1 session
+       *[other] { $n } sessions
+    }
+column-id = ID
+column-state = ÉTAT
+column-agent = AGENT
+column-task = TÂCHE
+column-tasks = TÂCHES
+column-project = PROJET
+column-turns = TOURS
+column-tokens = TOKENS
+column-cost = COÛT
+column-took = DURÉE
+column-age = IL Y A
+column-model = MODÈLE
+column-day = JOUR
+column-input = ENTRÉE
+column-cached = CACHE
+column-output = SORTIE
+column-keys = CLÉS
+column-title = TITRE
+column-tool = OUTIL
+column-left = RESTE
+column-call = APPEL
+column-process = PROCESSUS
+column-paths = CHEMINS
+column-workspace = RÉPERTOIRE
+column-about = OBJET
+sessions-of-project = { $sessions } de { $place }
+no-sessions-of-project = pas encore de sessions dans { $place } ; `--all` liste celles des autres projets
 task-tool-gone = `{ $task }` avait reçu l'outil `{ $missing }`, qui n'existe plus
 task-tool-gone-hint = `posse doctor` dans son espace de travail montre les outils présents et ce qui ne va pas avec les autres
 result-unknown = `{ $id }` n'a pas de résultat `{ $key }`
@@ -267,7 +308,6 @@ trust-inside-task-hint = demandez à la personne d'exécuter `posse trust`
 worker-gave-up = impossible de poursuivre { $tasks }
 worker-gave-up-hint = les lignes ci-dessus disent pourquoi ; `posse tasks resume` ou `posse tasks cancel` règle chacune
 no-leases = personne ne détient de réservation d'écriture ; les tâches avec `write_paths` en ont une tant qu'elles s'exécutent
-lease-line = { $task } { $state } processus { $process } depuis { $age }  { $paths }  dans { $workspace }
 lease-not-held = `{ $task }` ne détient aucune réservation d'écriture
 lease-not-held-hint = `posse leases` montre qui en détient une
 lease-in-use = `{ $task }` est conduite par le processus { $process } et écrit peut-être { $paths }
@@ -452,6 +492,7 @@ review-nothing-commit = le commit `{ $commit }` ne change rien : rien à relire
 key-was-deleted = supprimé : { $key }
 context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 cost-no-name = (sans réponse)
+cost-total = total
 cost-unpriced = aucun prix connu pour { $tokens } : ajoutez-le sous `[prices]` dans votre configuration
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
@@ -484,7 +525,6 @@ changes-more = et { $n } de plus
 change-new = nouveau
 change-deleted = supprimé
 plain-changed = modifié : { $files }
-task-waits-for-approval = { $task } attend une approbation : posse approvals show { $approval }
 plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
 approval-waits = attend l'approbation { $approval } : { $call }
 mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées

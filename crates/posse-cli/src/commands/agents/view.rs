@@ -3,7 +3,7 @@
 use posse_core::Result;
 use posse_core::agent::Agent;
 use posse_core::mode::WorkMode;
-use posse_core::text::estimate_tokens;
+use posse_core::text::{estimate_tokens, visible};
 use posse_core::tool::{SESSION_TOOLS, ToolEffect};
 use posse_definitions::inspect::{
     AgentInspector, AgentReport, AgentStanding, EffectiveAgent, NO_MODEL, conditions,
@@ -11,10 +11,11 @@ use posse_definitions::inspect::{
 use posse_mcp::registry::ServerFilter;
 use posse_messages::say;
 use posse_runtime::session::default_limits;
+use posse_terminal::table::{TableCell, TextTable};
 use serde_json::{Value, json};
 
 use crate::args::{RunOptions, TaskFlags};
-use crate::columns::{PaddedCell, cut};
+use crate::columns::PaddedCell;
 use crate::models::process_env;
 use crate::setup::Setup;
 
@@ -65,23 +66,29 @@ impl<'a> AgentView<'a> {
         Self { from, description, rules, report }
     }
 
-    pub fn line(&self, width: usize) -> String {
+    /// Appends the agent to a list: a row, and remarks on where it is from and what it may use.
+    pub fn add_to(&self, table: &mut TextTable) {
         let AgentReport { entry, state, effective, problems, .. } = &self.report;
         let first = self.description.lines().next().unwrap_or_default();
-        let what = match (state, problems.first()) {
-            (AgentStanding::Error, Some(problem)) => say!("error-label", problem),
-            (AgentStanding::Ready, _) => cut(first, 90),
-            _ => format!("{} · {}", self.state_word(), cut(first, 80)),
+        let about = match (state, problems.first()) {
+            (AgentStanding::Error, Some(problem)) => problem.to_string(),
+            _ if self.is_hidden() => format!("{} · {first}", say!("row-hidden")),
+            _ => first.to_owned(),
         };
-        let indent = " ".repeat(width + 2);
-        let hidden = if self.is_hidden() { format!("{} · ", say!("row-hidden")) } else { String::new() };
-        let mut line = format!("{:<width$}  {hidden}{what}\n{indent}{}", entry.name, self.from);
-        if let Some(EffectiveAgent { agent, tools, withheld, .. }) = effective {
-            let turns = say!("many-turns", n = agent.limits.turns_max);
-            line.push_str(&format!("\n{indent}{} · {turns} · {}", agent.model, tool_list(tools)));
-            withheld.iter().for_each(|told| line.push_str(&format!("\n{indent}{told}")));
-        }
-        line
+        let agent = effective.as_ref().map(|effective| &effective.agent);
+        let shown = |text: &str| TableCell::from(visible(text).into_owned());
+        table.row(vec![
+            shown(&entry.name),
+            self.state_word().into(),
+            shown(agent.map_or("", |agent| agent.model.as_str())),
+            agent.map_or(String::new(), |agent| agent.limits.turns_max.to_string()).into(),
+            shown(&about),
+        ]);
+        let mut about = vec![self.from.clone()];
+        about.extend(effective.as_ref().map(|effective| tool_list(&effective.tools)));
+        table.remark(visible(&about.join(" · ")).into_owned());
+        let withheld = effective.iter().flat_map(|effective| &effective.withheld);
+        withheld.for_each(|told| table.remark(visible(told).into_owned()));
     }
 
     fn is_hidden(&self) -> bool {

@@ -1,0 +1,32 @@
+//! Lists for people: tables as wide as the terminal.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use posse_terminal::style::{StylePalette, SymbolSet};
+use posse_terminal::table::TextTable;
+
+use crate::{setup, terminal};
+
+/// Prints a table: as wide as the terminal, or as wide as it needs in a pipe.
+pub fn print(table: &TextTable) {
+    let is_terminal = std::io::stdout().is_terminal();
+    // The last column stays empty: some terminals wrap a line that fills it.
+    let width = is_terminal.then(|| terminal::width().saturating_sub(1));
+    let palette =
+        if is_terminal && terminal::colours_are_wanted() { StylePalette::Ansi } else { StylePalette::Plain };
+    for line in table.lines(width, SymbolSet::Unicode) {
+        terminal::out(&line.to_ansi(palette));
+    }
+}
+
+/// Shortens a path below the home directory to `~/…`.
+pub fn short_path(path: &Path) -> String {
+    let below_home = setup::home().and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned()));
+    let shown = match below_home {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    };
+    posse_core::text::visible(&shown).into_owned()
+}
