@@ -1,5 +1,6 @@
 //! The command line. Doc comments are help texts: product text, translated in `locales/*/help.ftl`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,17 +13,22 @@ use posse_mcp::hosts::HostName;
 use posse_messages::say;
 use posse_review::FindingSeverity;
 
+use crate::complete;
 use crate::config::{ApprovalMode, OnExit};
 
 /// Delegate tasks to agents on any model: within a budget, visible while they run, durable across crashes.
 #[derive(Parser)]
-#[command(name = "posse", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "posse", version = VERSION, propagate_version = true, disable_help_subcommand = true)]
 pub struct CliArgs {
     #[command(flatten)]
     pub global: GlobalArgs,
+    /// `None` starts a chat at a terminal.
     #[command(subcommand)]
-    pub command: CliCommand,
+    pub command: Option<CliCommand>,
 }
+
+/// Version with the commit, where that is known; set by the build script.
+pub const VERSION: &str = env!("POSSE_VERSION");
 
 #[derive(ClapArgs, Clone)]
 pub struct GlobalArgs {
@@ -88,11 +94,37 @@ pub enum CliCommand {
     /// List sessions; archive or delete their shared context.
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Print a completion script for a shell.
+    /// Print a script that completes commands, flags, agents, models, task ids and sessions in a shell.
     Completions {
         /// Shell to complete for.
         shell: clap_complete::Shell,
     },
+    /// Show the help of a command, or write all of it as man pages.
+    Help(HelpArgs),
+    /// Print completions of a command line, for the scripts of `posse completions`.
+    #[command(name = complete::COMMAND, hide = true)]
+    Complete(CompleteArgs),
+}
+
+#[derive(ClapArgs)]
+pub struct HelpArgs {
+    /// Command, such as `tasks list` [default: posse itself].
+    #[arg(conflicts_with = "man")]
+    pub topic: Vec<String>,
+    /// Write a man page of every command into this directory.
+    #[arg(long, value_name = "DIR")]
+    pub man: Option<PathBuf>,
+}
+
+#[derive(ClapArgs)]
+pub struct CompleteArgs {
+    /// Shell that asks.
+    pub shell: clap_complete::Shell,
+    /// Index of the word to complete.
+    pub index: usize,
+    /// Words of the command line.
+    #[arg(last = true)]
+    pub words: Vec<OsString>,
 }
 
 #[derive(Subcommand)]
@@ -502,8 +534,8 @@ pub struct AnswerArgs {
     /// or in the session.
     #[arg(long, default_value = "once", value_parser = ["once", "task", "subtree", "session"])]
     pub scope: String,
-    /// Expire the answer after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    /// Expire the answer after this time: seconds, or a span such as 20m or 2h.
+    #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<31_536_000>)]
     pub expires: Option<u64>,
     /// Reason for the answer. The model reads it.
     #[arg(long, value_name = "TEXT")]
@@ -540,8 +572,8 @@ pub enum ContextCommand {
         /// Write only if the key has this version now; 0 if it must not exist.
         #[arg(long, value_name = "VERSION")]
         expect: Option<u64>,
-        /// Expire the value after this many seconds.
-        #[arg(long, value_name = "SECONDS")]
+        /// Expire the value after this time: seconds, or a span such as 20m or 2h.
+        #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<{ u64::MAX }>)]
         ttl: Option<u64>,
         /// Participants that may read it besides you and the orchestrator, such as `subagent:researcher:*` (comma-separated).
         #[arg(long, value_name = "PARTICIPANTS", value_delimiter = ',')]
@@ -555,8 +587,8 @@ pub enum ContextCommand {
         /// Keys.
         #[arg(required = true)]
         keys: Vec<String>,
-        /// Maximum number of seconds to wait [default: 60].
-        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=300))]
+        /// Longest wait: seconds, or a span such as 90s or 5m [default: 60].
+        #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<300>)]
         timeout: Option<u64>,
     },
     /// Delete a key. Its history stays.
@@ -614,8 +646,8 @@ pub struct ExtraLimits {
     /// Allow this many turns in total.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
-    /// Allow this many seconds in total.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    /// Allow this time in total: seconds, or a span such as 90s, 20m or 2h.
+    #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<604_800>)]
     pub timeout: Option<u64>,
     /// Spend at most this many US dollars in total.
     #[arg(long, value_name = "USD", value_parser = dollars)]
@@ -687,8 +719,8 @@ pub struct ReviewArgs {
     /// Stop after this many turns.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
-    /// Stop after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Stop after this time: seconds, or a span such as 90s, 20m or 2h.
+    #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<86_400>)]
     pub timeout: Option<u64>,
     /// Spend at most this many US dollars, for models whose price is known.
     #[arg(long, value_name = "USD", value_parser = dollars)]
@@ -754,8 +786,8 @@ pub struct RunOptions {
     /// Stop after this many turns, with a report of what was done.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
-    /// Stop after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Stop after this time: seconds, or a span such as 90s, 20m or 2h.
+    #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<86_400>)]
     pub timeout: Option<u64>,
     /// Reasoning effort: low, medium, high or max [default: the configuration, or the provider's default].
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
@@ -775,6 +807,13 @@ impl From<TaskFlags> for RunOptions {
     fn from(common: TaskFlags) -> Self {
         Self { common, ..Self::default() }
     }
+}
+
+/// Parses a time from one second to `MAX` seconds.
+fn seconds_up_to<const MAX: u64>(text: &str) -> Result<u64, String> {
+    let seconds = posse_core::spans::seconds(text)?;
+    let in_range = (1..=MAX).contains(&seconds).then_some(seconds);
+    in_range.ok_or_else(|| say!("span-range", most = posse_core::spans::in_words(MAX)))
 }
 
 fn effort(raw: &str) -> Result<Effort, String> {

@@ -23,7 +23,6 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -31,17 +30,20 @@ use posse_messages::say;
 pub use worker::in_background;
 
 use crate::args::{CliArgs, CliCommand};
-use crate::terminal;
+use crate::{complete, help};
+
+/// Exit code of a command line that cannot be used, as clap has it.
+const USAGE_CODE: u8 = 2;
 
 pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
+    let Some(command) = command else {
+        help::show_short();
+        return Ok(ExitCode::from(USAGE_CODE));
+    };
     match command {
-        CliCommand::Completions { shell } => {
-            // Into a buffer first: the generator panics when standard output is closed.
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut CliArgs::command(), "posse", &mut script);
-            terminal::out(String::from_utf8_lossy(&script).trim_end());
-            Ok(ExitCode::SUCCESS)
-        }
+        CliCommand::Completions { shell } => Ok(complete::script(shell)),
+        CliCommand::Complete(args) => complete::run(&global, args),
+        CliCommand::Help(args) => help::run(&args),
         CliCommand::Init => init::run(&global),
         CliCommand::Agents(command) => agents::run(&global, command),
         CliCommand::Trust(args) => trust::run(&global, &args),

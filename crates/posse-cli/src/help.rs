@@ -1,62 +1,65 @@
-//! Localized command line. English comes from the doc comments in `args.rs`; other languages replace them with
-//! catalog texts, keyed by the names of commands and flags.
+//! Help: the command line with texts in the language of the process, grouped options and examples, and its man pages.
+//! English comes from the doc comments in `args.rs`; other languages replace them with catalog texts, keyed by the names
+//! of commands and flags.
+
+mod examples;
+mod usage;
 
 use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser};
+use posse_core::Result;
+use posse_mcp::files::unwritable;
 use posse_messages::{Language, find, language, say};
 
-use crate::args::CliArgs;
+pub use usage::fail;
 
-pub fn parse() -> Result<CliArgs, clap::Error> {
-    let words = without_help(std::env::args_os().collect());
-    match language() {
-        Language::English => CliArgs::try_parse_from(words),
-        _ => {
-            let matches =
-                translated(CliArgs::command(), "help", HelpHeadings::new()).try_get_matches_from(words)?;
-            CliArgs::from_arg_matches(&matches)
-        }
-    }
-}
+use crate::args::{CliArgs, HelpArgs};
+use crate::terminal;
 
-/// Rewrites `posse help tasks list` to `posse tasks list --help`.
-fn without_help(mut words: Vec<OsString>) -> Vec<OsString> {
-    if words.get(1).is_some_and(|word| word == "help") {
-        words.remove(1);
-        words.push("--help".into());
-    }
-    words
-}
-
-/// Translates a usage error; `None` in English and for kinds without a translation.
-pub fn complaint(error: &clap::Error) -> Option<String> {
-    if language() == Language::English {
-        return None;
-    }
-    let named = |kind| error.get(kind).map(ContextValue::to_string);
-    let argument = || named(ContextKind::InvalidArg);
-    Some(match error.kind() {
-        ErrorKind::UnknownArgument => say!("usage-unknown-argument", argument = argument()?),
-        ErrorKind::InvalidSubcommand => {
-            say!("usage-unknown-command", command = named(ContextKind::InvalidSubcommand)?)
-        }
-        ErrorKind::MissingRequiredArgument => say!("usage-missing", arguments = argument()?),
-        ErrorKind::ArgumentConflict => {
-            say!("usage-conflict", argument = argument()?, other = named(ContextKind::PriorArg)?)
-        }
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
-            let value = named(ContextKind::InvalidValue)?;
-            match (value.is_empty(), std::error::Error::source(error)) {
-                (true, _) => say!("usage-value-missing", argument = argument()?),
-                (false, Some(why)) => say!("usage-value-wrong", value, argument = argument()?, why),
-                (false, None) => say!("usage-value-unknown", value, argument = argument()?),
-            }
-        }
-        _ => return None,
+/// Parses the command line. Only a mistake or a question pays for texts: it is parsed again with them.
+pub fn parse(words: &[OsString]) -> Result<CliArgs, clap::Error> {
+    CliArgs::try_parse_from(words).or_else(|_| {
+        let matches = command().try_get_matches_from(words)?;
+        CliArgs::from_arg_matches(&matches)
     })
 }
+
+/// Returns the whole command line with its texts.
+pub fn command() -> Command {
+    dressed(CliArgs::command(), ROOT, HelpHeadings::new())
+}
+
+/// Shows the help of a command, or writes the man pages.
+pub fn run(args: &HelpArgs) -> Result<ExitCode> {
+    if let Some(directory) = &args.man {
+        return write_man_pages(directory);
+    }
+    let words = std::iter::once("posse").chain(args.topic.iter().map(String::as_str)).chain(["--help"]);
+    let words: Vec<OsString> = words.map(OsString::from).collect();
+    match parse(&words) {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        Err(e) => fail(&e, &words),
+    }
+}
+
+/// Prints the help of `posse` itself to standard error, for a command line that asks for nothing.
+pub fn show_short() {
+    terminal::note(command().render_help().to_string().trim_end());
+}
+
+fn write_man_pages(directory: &Path) -> Result<ExitCode> {
+    let failed = |e: std::io::Error| unwritable(directory).caused_by(e).hint(say!("check-writable-here"));
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    clap_mangen::generate_to(command().disable_help_subcommand(true), directory).map_err(failed)?;
+    terminal::note(&say!("man-pages-written", directory = directory.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Catalog key of the root command; its subcommands append their names.
+const ROOT: &str = "help";
 
 /// Headings with a static lifetime, which clap needs. The command line is built once per process.
 #[derive(Clone, Copy)]
@@ -64,6 +67,11 @@ struct HelpHeadings {
     commands: &'static str,
     arguments: &'static str,
     options: &'static str,
+    global: &'static str,
+    model: &'static str,
+    rights: &'static str,
+    limits: &'static str,
+    examples: &'static str,
 }
 
 impl HelpHeadings {
@@ -72,12 +80,33 @@ impl HelpHeadings {
             commands: say!("usage-commands").leak(),
             arguments: say!("usage-arguments").leak(),
             options: say!("usage-options").leak(),
+            global: say!("usage-global").leak(),
+            model: say!("usage-model").leak(),
+            rights: say!("usage-rights").leak(),
+            limits: say!("usage-limits").leak(),
+            examples: say!("usage-examples").leak(),
+        }
+    }
+
+    /// Returns the heading of an argument. Commands with few options need no groups.
+    fn of(self, command: &str, arg: &Arg) -> &'static str {
+        const GROUPED: &[&str] = &["help-run", "help-chat", "help-review", "help-mcp"];
+        let is_grouped = GROUPED.contains(&command);
+        match arg.get_id().as_str() {
+            _ if arg.is_positional() => self.arguments,
+            _ if arg.is_global_set() && arg.get_id() != "session" => self.global,
+            "model" | "effort" | "no_stream" | "record" | "replay" if is_grouped => self.model,
+            "mode" | "allow" | "read_only" | "write" | "approvals" | "trust" | "isolation" if is_grouped => {
+                self.rights
+            }
+            "max_turns" | "timeout" | "max_cost" if is_grouped => self.limits,
+            _ => self.options,
         }
     }
 }
 
-/// Translates a command; `key` is its catalog key, such as `help-tasks-list` for `posse tasks list`.
-fn translated(command: Command, key: &str, headings: HelpHeadings) -> Command {
+/// Gives a command its texts; `key` is its catalog key, such as `help-tasks-list` for `posse tasks list`.
+fn dressed(command: Command, key: &str, headings: HelpHeadings) -> Command {
     let template =
         format!("{{about-with-newline}}\n{} {{usage}}\n\n{{all-args}}{{after-help}}", say!("usage-heading"));
     let mut command = command
@@ -86,8 +115,8 @@ fn translated(command: Command, key: &str, headings: HelpHeadings) -> Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .mut_args(|arg| {
-            let text = text_of(key, arg.get_id().as_str());
-            let heading = if arg.is_positional() { headings.arguments } else { headings.options };
+            let heading = headings.of(key, &arg);
+            let text = translation(key, arg.get_id().as_str());
             let arg = arg.help_heading(heading);
             match text {
                 Some(text) => arg.help(text),
@@ -96,19 +125,27 @@ fn translated(command: Command, key: &str, headings: HelpHeadings) -> Command {
         })
         .mut_subcommands(|sub| {
             let key = format!("{key}-{}", sub.get_name());
-            translated(sub, &key, headings)
+            dressed(sub, &key, headings)
         });
-    if let Some(about) = find(language(), key, &[]) {
+    if language() != Language::English
+        && let Some(about) = find(language(), key, &[])
+    {
         command = command.about(about);
+    }
+    if let Some(examples) = examples::of(key, headings.examples) {
+        command = command.after_help(examples);
     }
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help(say!("usage-help"));
     let version =
         Arg::new("version").short('V').long("version").action(ArgAction::Version).help(say!("usage-version"));
-    command.arg(help.help_heading(headings.options)).arg(version.help_heading(headings.options))
+    command.arg(help.help_heading(headings.global)).arg(version.help_heading(headings.global))
 }
 
-/// Finds a flag's text: under its command, or else the text shared by all commands.
-fn text_of(command: &str, id: &str) -> Option<String> {
+/// Finds a flag's translation: under its command, or else the text shared by all commands.
+fn translation(command: &str, id: &str) -> Option<String> {
+    if language() == Language::English {
+        return None;
+    }
     let id = id.replace('_', "-");
     find(language(), &format!("{command}_{id}"), &[]).or_else(|| find(language(), &format!("help_{id}"), &[]))
 }
@@ -130,7 +167,7 @@ mod tests {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             found.push((vec![format!("{key}_{id}"), format!("help_{id}")], help));
         }
-        for sub in command.get_subcommands() {
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
             texts(sub, &format!("{key}-{}", sub.get_name()), found);
         }
     }
@@ -155,7 +192,43 @@ mod tests {
     }
 
     #[test]
-    fn a_translated_command_line_is_still_a_sound_one() {
-        translated(CliArgs::command(), "help", HelpHeadings::new()).debug_assert();
+    fn a_command_line_with_texts_is_still_a_sound_one() {
+        command().debug_assert();
+    }
+
+    fn keys_of(command: &Command, key: &str, found: &mut BTreeSet<String>) {
+        found.insert(key.to_owned());
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+            keys_of(sub, &format!("{key}-{}", sub.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_that_can_be_parsed() {
+        let mut keys = BTreeSet::new();
+        keys_of(&CliArgs::command(), ROOT, &mut keys);
+        assert_eq!(examples::keys(), keys, "each command has examples, and only commands have them");
+        for key in &keys {
+            let lines = examples::lines(key);
+            assert!((1..=3).contains(&lines.len()), "{key}: {lines:?}");
+            for line in lines {
+                // A pipe or a redirection is the shell's, as are the quotes around words.
+                let command = line.rsplit(" | ").next().unwrap_or_default();
+                let command = command.split(" > ").next().unwrap_or_default();
+                let mut quoted = false;
+                let words: Vec<String> = command
+                    .split(['"', '\''])
+                    .flat_map(|part| {
+                        quoted = !quoted;
+                        let words = if quoted { part.split_whitespace().collect() } else { vec![part] };
+                        words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+                    })
+                    .collect();
+                assert_eq!(words[0], "posse", "{line}");
+                if words.len() > 1 {
+                    assert!(CliArgs::try_parse_from(words).is_ok(), "{line}");
+                }
+            }
+        }
     }
 }

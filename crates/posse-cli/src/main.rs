@@ -7,6 +7,7 @@ mod approval_prompt;
 mod args;
 mod columns;
 mod commands;
+mod complete;
 mod config;
 mod help;
 mod lists;
@@ -21,9 +22,9 @@ mod terminal;
 mod wire;
 mod worktrees;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use posse_core::{Error, ErrorCode};
 use posse_messages::{Language, say, speak};
 use rustix::process::DumpableBehavior;
 
@@ -35,9 +36,10 @@ fn main() -> ExitCode {
     hide_environment();
     posse_sandbox::process::ignore_file_size_signal();
     choose_language();
-    let args = match help::parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let args = match help::parse(&words) {
         Ok(args) => args,
-        Err(e) => wrong_usage(&e),
+        Err(e) => help::fail(&e, &words),
     };
     let json = args.global.json;
     match commands::dispatch(args) {
@@ -62,23 +64,6 @@ fn choose_language() {
         let names = Language::ALL.map(Language::tag).join(", ");
         terminal::note(&say!("language-unknown", unknown, names));
     }
-}
-
-/// Prints a usage error, help or version, and exits. The flags were not parsed, so `--json` is searched among the
-/// arguments.
-fn wrong_usage(e: &clap::Error) -> ! {
-    let complaint = help::complaint(e);
-    if e.use_stderr() && std::env::args_os().any(|word| word == "--json") {
-        let said = e.to_string();
-        let said = said.lines().next().unwrap_or_default();
-        let said = complaint.clone().unwrap_or_else(|| said.trim_start_matches("error: ").to_owned());
-        let error = Error::new(ErrorCode::InvalidRequest, said);
-        terminal::out(&wire::error(&error.hint(say!("help-hint"))).to_string());
-    }
-    let Some(complaint) = complaint else { e.exit() };
-    terminal::note(&say!("error-label", problem = complaint));
-    terminal::note(&format!("  {}", say!("error-hint", hint = say!("help-hint"))));
-    std::process::exit(e.exit_code())
 }
 
 /// Hides `/proc/<pid>/environ` from commands of agents, which run as the same user.

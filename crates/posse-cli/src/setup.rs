@@ -758,6 +758,12 @@ pub fn store(global: &GlobalArgs) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state_dir(global)?.join(STORE))?))
 }
 
+/// Opens the store if there is one, and creates none.
+pub fn existing_store(global: &GlobalArgs) -> Option<SqliteStore> {
+    let path = state_dir(global).ok()?.join(STORE);
+    if path.exists() { SqliteStore::open(path).ok() } else { None }
+}
+
 fn state_dir(global: &GlobalArgs) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
     let dir = global

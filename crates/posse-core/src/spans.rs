@@ -1,4 +1,4 @@
-//! Time spans as people write them: `30d`, `12h`, `10 min`.
+//! Time spans as people write them: `30d`, `1h30m`, `10 min`.
 
 use std::time::Duration;
 
@@ -8,18 +8,34 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Parses an integer with a unit: `45m`, `12h`, `30d` or `8w`.
+/// Parses numbers with units: `90s`, `45m`, `12h`, `30d`, `8w` or `1h30m`.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let invalid = || localized!("span-invalid").to_string();
-    let unit = match text.chars().last() {
-        Some('m') => MINUTE,
-        Some('h') => HOUR,
-        Some('d') => DAY,
-        Some('w') => 7 * DAY,
-        _ => return Err(invalid()),
-    };
-    let number: u64 = text[..text.len() - 1].parse().map_err(|_| invalid())?;
-    number.checked_mul(unit).map(Duration::from_secs).ok_or_else(invalid)
+    let mut rest = text;
+    let mut total: u64 = 0;
+    while let Some(at) = rest.find(|c: char| !c.is_ascii_digit()) {
+        let unit = match rest.as_bytes()[at] {
+            b's' => 1,
+            b'm' => MINUTE,
+            b'h' => HOUR,
+            b'd' => DAY,
+            b'w' => 7 * DAY,
+            _ => return Err(invalid()),
+        };
+        let number: u64 = rest[..at].parse().map_err(|_| invalid())?;
+        let part = number.checked_mul(unit).and_then(|part| total.checked_add(part));
+        total = part.ok_or_else(invalid)?;
+        rest = &rest[at + 1..];
+    }
+    if text.is_empty() || !rest.is_empty() { Err(invalid()) } else { Ok(Duration::from_secs(total)) }
+}
+
+/// Parses a number of seconds, or a span with units.
+pub fn seconds(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(seconds) => Ok(seconds),
+        Err(_) => parse(text).map(|span| span.as_secs()),
+    }
 }
 
 /// Formats a span, rounded to its largest unit: `45 s`, `10 min`, `3 h`, `2 days`.
@@ -53,12 +69,32 @@ mod tests {
 
     #[test]
     fn a_span_is_a_number_with_a_unit() {
-        for (text, seconds) in [("45m", 2_700), ("12h", 43_200), ("30d", 2_592_000), ("2w", 1_209_600)] {
+        for (text, seconds) in [
+            ("20s", 20),
+            ("45m", 2_700),
+            ("12h", 43_200),
+            ("30d", 2_592_000),
+            ("2w", 1_209_600),
+            ("1h30m", 5_400),
+        ] {
             assert_eq!(parse(text).unwrap().as_secs(), seconds, "{text}");
+            assert_eq!(super::seconds(text), Ok(seconds), "{text}");
         }
-        for wrong in
-            ["", "d", "30", "-1d", "1.5h", "30 d", "99999999999999999999d", "9999999999999999999w", "3é"]
-        {
+        assert_eq!(super::seconds("90"), Ok(90), "a number alone counts seconds");
+        for wrong in [
+            "",
+            "d",
+            "30",
+            "-1d",
+            "1h30",
+            "h1",
+            "5 s",
+            "1.5h",
+            "30 d",
+            "99999999999999999999d",
+            "9999999999999999999w",
+            "3é",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -73,19 +73,24 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     near.filter(|(changes, _)| *changes <= (letters / 3).max(1)).map(|(_, name)| name)
 }
 
-/// Computes the edit distance of two words.
+/// Computes the edit distance of two words. Two letters that changed places are one change.
 fn changes(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (deleted, letter) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], deleted + 1);
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
+    for (down, letter) in from.iter().enumerate() {
+        let above = &rows[down];
+        let mut row = vec![down + 1];
         for (at, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[at + 1];
-            row[at + 1] = replaced.min(row[at] + 1).min(diagonal + 1);
+            let mut least =
+                (above[at] + usize::from(letter != other)).min(above[at + 1] + 1).min(row[at] + 1);
+            if down > 0 && at > 0 && *letter == to[at - 1] && from[down - 1] == *other {
+                least = least.min(rows[down - 1][at - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[to.len()]
+    rows[from.len()][to.len()]
 }
 
 /// Makes control, bidirectional, zero-width and otherwise invisible characters visible, so that text from a model cannot steer
@@ -152,6 +157,7 @@ mod tests {
             ("Anthropic", Some("anthropic")),
             ("open-ai", Some("openai")),
             ("grok", Some("groq")),
+            ("gorq", Some("groq")),
             ("nobody", None),
             ("", None),
         ] {

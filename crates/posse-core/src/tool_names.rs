@@ -1,7 +1,7 @@
 //! Tools by name and pattern, as a person lists them. A name that means no tool is an error: a misspelling must not
 //! allow anything, nor ask about nothing.
 
-use posse_messages::localized;
+use posse_messages::{LocalizedText, localized};
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::pattern::ToolPattern;
@@ -13,8 +13,8 @@ pub fn named_tools<'a>(list: impl IntoIterator<Item = &'a String>, there: &[&str
     let names: Vec<String> = list.into_iter().flat_map(|name| expand(name)).collect();
     match names.iter().find(|name| !there.contains(&name.as_str())) {
         Some(unknown) => {
-            Err(Error::new(ErrorCode::InvalidTool, localized!("tool-to-allow-unknown", unknown))
-                .hint(localized!("there-are", names = there.join(", "))))
+            let error = Error::new(ErrorCode::InvalidTool, localized!("tool-to-allow-unknown", unknown));
+            Err(error.hint(near(unknown, there)))
         }
         None => Ok(names),
     }
@@ -37,10 +37,12 @@ pub fn patterns_of(list: &[String], there: &[&str]) -> Result<Vec<ToolPattern>> 
 }
 
 fn not_there(unknown: &str, there: &[&str]) -> Error {
+    Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown)).hint(near(unknown, there))
+}
+
+/// Names the tool that was probably meant, and all that are there.
+fn near(unknown: &str, there: &[&str]) -> LocalizedText {
+    let near = nearest(unknown, there.iter().copied()).map(|name| localized!("did-you-mean", name));
     let there_are = localized!("there-are", names = there.join(", "));
-    let hint = match nearest(unknown, there.iter().copied()) {
-        Some(name) => there_are.map(|there_are| format!("{} {there_are}", localized!("did-you-mean", name))),
-        None => there_are,
-    };
-    Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown)).hint(hint)
+    LocalizedText::join(near.iter().chain([&there_are]), " ")
 }

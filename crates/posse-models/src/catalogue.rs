@@ -102,6 +102,12 @@ pub fn family(model: &ModelRef) -> Option<ModelFamily> {
     Some(ModelFamily { context_window, output_max })
 }
 
+/// Lists the models of a vendor that are known by name.
+pub fn known_models(vendor: &str) -> impl Iterator<Item = &'static str> {
+    let names = FAMILIES.lines().filter_map(|line| line.split(' ').next());
+    names.filter(move |name| vendor_of(name) == Some(vendor))
+}
+
 /// Computes the limits of a run on this model. `context_window` and `output_tokens` override the table.
 pub fn limits_of(model: &str, context_window: Option<u64>, output_tokens: Option<u32>) -> Limits {
     let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));

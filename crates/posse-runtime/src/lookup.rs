@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use posse_core::id::TaskId;
-use posse_core::text::prefix;
+use posse_core::text::{nearest, prefix};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 
@@ -37,10 +37,29 @@ pub async fn find_task(store: &dyn Store, wanted: &str, is_here: impl Fn(&Path) 
         ([row], _) => Ok((*row).clone()),
         ([], [row]) => Ok(row.clone()),
         ([], []) => {
-            not_found(localized!("task-unknown", task = prefix(wanted, 80)), localized!("tasks-list-hint"))
+            let near = near(store, wanted).await?.map(|name| localized!("did-you-mean", name));
+            let hint = LocalizedText::join(near.iter().chain([&localized!("tasks-list-hint")]), " ");
+            not_found(localized!("task-unknown", task = prefix(wanted, 80)), hint)
         }
         _ => not_found(localized!("tasks-alike", wanted), localized!("give-more-of-id")),
     }
+}
+
+/// Finds the newest task whose id begins nearly like this.
+async fn near(store: &dyn Store, wanted: &str) -> Result<Option<TaskId>> {
+    const NEWEST_MAX: u32 = 200;
+    // Shorter beginnings are near to everything.
+    const LETTERS_MIN: usize = 4;
+    if wanted.len() < LETTERS_MIN {
+        return Ok(None);
+    }
+    let rows = store.find_tasks(TaskQuery { limit: NEWEST_MAX, ..TaskQuery::default() }).await?;
+    let roots: Vec<&TaskRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
+    let beginning = |row: &&TaskRow| prefix(row.id.as_str(), wanted.len()).to_owned();
+    let beginnings: Vec<String> = roots.iter().map(beginning).collect();
+    let found = nearest(wanted, beginnings.iter().map(String::as_str));
+    let at = found.and_then(|found| beginnings.iter().position(|beginning| beginning == found));
+    Ok(at.map(|at| roots[at].id.clone()))
 }
 
 /// Finds a child by its short id, in the newest session of this project that has one.
@@ -96,7 +115,12 @@ pub async fn find_session(store: &dyn ContextStore, wanted: &str) -> Result<Stri
     let mut beginning = rows.iter().filter(|row| !wanted.is_empty() && row.id.starts_with(wanted));
     let (text, hint) = match (beginning.next(), beginning.next()) {
         (Some(row), None) => return Ok(row.id.clone()),
-        (None, _) => (localized!("session-unknown", shown), localized!("session-unknown-hint")),
+        (None, _) => {
+            let near = nearest(wanted, rows.iter().map(|row| row.id.as_str()));
+            let near = near.map(|name| localized!("did-you-mean", name));
+            let hint = LocalizedText::join(near.iter().chain([&localized!("session-unknown-hint")]), " ");
+            (localized!("session-unknown", shown), hint)
+        }
         (Some(_), Some(_)) => (localized!("sessions-alike", shown), localized!("give-more-of-id")),
     };
     Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint))

@@ -13,7 +13,7 @@ use posse_models::providers::KNOWN;
 use posse_runtime::context::now_ms;
 use serde_json::{Value, json};
 
-use crate::args::{GlobalArgs, RunOptions};
+use crate::args::{GlobalArgs, RunOptions, VERSION};
 use crate::columns::PaddedCell;
 use crate::models::process_env;
 use crate::retention::{REPORT, caps};
@@ -56,7 +56,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
 }
 
 async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
-    let mut findings = vec![DoctorFinding::new("version", CheckMark::Info, env!("CARGO_PKG_VERSION"))];
+    let mut findings = vec![DoctorFinding::new("version", CheckMark::Info, VERSION)];
     let setup = match Setup::load(global) {
         Ok(setup) => setup,
         Err(e) => {

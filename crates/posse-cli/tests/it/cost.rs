@@ -129,7 +129,7 @@ fn spending_is_told_by_agent_model_day_and_project() {
     let since = run(&["--since", "1h"]);
     assert_eq!(total(&since)["tasks"], 8);
     let wrong = place.run(["cost", "--since", "yesterday"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("45m, 12h, 30d or 8w"), "{wrong:?}");
+    assert!(wrong.code == 2 && wrong.stderr.contains("45m, 12h, 30d, 8w"), "{wrong:?}");
     let people = place.run(["cost", "--by", "agent"]);
     assert!(people.stdout.lines().nth(1).unwrap().contains("$0.0360"), "{people:?}");
     let words = |line: usize| people.stdout.lines().nth(line).unwrap().split_whitespace().collect::<Vec<_>>();

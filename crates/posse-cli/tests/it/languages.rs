@@ -84,7 +84,7 @@ fn help_and_wrong_usage_are_told_in_the_language_too() {
     assert!(english.stdout.contains("List tasks, newest first\n\nUsage: posse tasks list"), "{english:?}");
     let wrong = spoken(&["--lang", "de", "tasks", "list", "--frm"], &[]);
     assert_eq!(
-        (wrong.code, wrong.stderr.contains("Fehler: es gibt kein Argument `--frm`")),
+        (wrong.code, wrong.stderr.contains("Fehler[INVALID_REQUEST]: es gibt kein Argument `--frm`")),
         (2, true),
         "{wrong:?}"
     );

@@ -13,6 +13,7 @@ mod delegation;
 mod demo;
 mod depth;
 mod edits;
+mod help;
 mod judging;
 mod keys;
 mod kill;

@@ -84,7 +84,6 @@ standing-not-ours = gehört einem anderen Benutzer, dem nicht vertraut werden ka
 field-mapped = übertragen: { $into }
 field-ignored = ignoriert: { $why }
 costs-in-list = { $tokens } in einer Liste von Agenten
-error-label = Fehler: { $problem }
 no-tools = keine Werkzeuge
 hidden-from-models = Modelle sehen ihn nicht; ein Mensch kann ihn mit --agent nennen
 costs-when-listed = { $tokens }, wann immer einem Modell die Agenten aufgezählt werden
@@ -451,7 +450,6 @@ stdin-silent = die Standardeingabe ist eine Pipe, auf der innerhalb von 1 s nich
 stdin-unreadable = die Standardeingabe kann nicht gelesen werden
 session-none-of-project = keine Sitzung dieses Projekts
 session-none-of-project-hint = `posse sessions list` zeigt die anderer Projekte, und `--session ID` nennt eine
-help-hint = `posse --help` zeigt, was es gibt
 chat-help =
     /help   zeigt dies
     /mode   plan, ask oder auto: was die nächsten Nachrichten ändern dürfen
@@ -470,15 +468,36 @@ usage-heading = Aufruf:
 usage-commands = Befehle
 usage-options = Optionen
 usage-arguments = Argumente
+usage-global = Allgemeine Optionen
+usage-model = Modell
+usage-rights = Rechte
+usage-limits = Grenzen
+usage-examples = Beispiele
 usage-help = Diese Hilfe zeigen
 usage-version = Die Version zeigen
 usage-unknown-argument = es gibt kein Argument `{ $argument }`
-usage-unknown-command = es gibt keinen Befehl `{ $command }`
+usage-unknown-command = `{ $command }` ist kein Befehl
 usage-missing = diese Argumente fehlen: { $arguments }
 usage-conflict = `{ $argument }` kann nicht zusammen mit `{ $other }` benutzt werden
 usage-value-missing = `{ $argument }` braucht einen Wert
 usage-value-unknown = `{ $value }` ist kein Wert für `{ $argument }`
 usage-value-wrong = `{ $value }` ist kein Wert für `{ $argument }`: { $why }
+usage-did-you-mean = meintest du `{ $name }`?
+usage-values = es gibt: { $names }
+usage-run-it = als Aufgabe ausführen: { $command }
+usage-help-hint = `{ $command } --help` zeigt, was es gibt
+span-range = erlaubt ist 1 Sekunde bis { $most }
+man-pages-written = die Manpages stehen in { $directory }
+completions-install =
+    Einrichten:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (nach compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = Warum ist der Login-Test unzuverlässig?
+example-fix = Repariere den fehlschlagenden Test
+example-summary = Schreibe Versionshinweise zu diesen Commits
+example-message = Behalte den alten Namen
+example-answer = Nimm das zweite
 review-nothing = keine Änderungen: nichts zu begutachten
 review-nothing-within = keine Änderungen im Genannten: nichts zu begutachten
 review-nothing-since = keine Änderungen seit `{ $base }`: nichts zu begutachten

@@ -51,7 +51,6 @@ costs-in-list = { $tokens } in a list of agents
 
 ## commands/agents/view.rs
 
-error-label = error: { $problem }
 no-tools = no tools
 hidden-from-models = models do not see it; a person can name it with --agent
 costs-when-listed = { $tokens } whenever agents are listed to a model
@@ -546,7 +545,6 @@ stdin-silent = standard input is a pipe on which nothing came within 1 s: the ta
 stdin-unreadable = standard input cannot be read
 session-none-of-project = no session of this project
 session-none-of-project-hint = `posse sessions list` shows those of other projects, and `--session ID` names one
-help-hint = `posse --help` shows what there is
 chat-help =
     /help   shows this
     /mode   plan, ask or auto: what the next messages may change
@@ -568,15 +566,36 @@ usage-heading = Usage:
 usage-commands = Commands
 usage-options = Options
 usage-arguments = Arguments
+usage-global = Global options
+usage-model = Model
+usage-rights = Rights
+usage-limits = Limits
+usage-examples = Examples
 usage-help = Print help
 usage-version = Print version
 usage-unknown-argument = there is no argument `{ $argument }`
-usage-unknown-command = there is no command `{ $command }`
+usage-unknown-command = `{ $command }` is not a command
 usage-missing = these arguments are missing: { $arguments }
 usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
 usage-value-missing = `{ $argument }` needs a value
 usage-value-unknown = `{ $value }` is no value of `{ $argument }`
 usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
+usage-did-you-mean = did you mean `{ $name }`?
+usage-values = there are: { $names }
+usage-run-it = to run it as a task: { $command }
+usage-help-hint = `{ $command } --help` shows what there is
+span-range = it must be from 1 second to { $most }
+man-pages-written = man pages are in { $directory }
+completions-install =
+    Install:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (after compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = Why is the login test flaky?
+example-fix = Fix the failing test
+example-summary = Write release notes for these commits
+example-message = Keep the old name
+example-answer = Use the second one
 
 ## commands/review/report.rs
 

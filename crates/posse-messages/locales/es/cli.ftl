@@ -84,7 +84,6 @@ standing-not-ours = pertenece a otro usuario y no se puede confiar en él
 field-mapped = convertido: { $into }
 field-ignored = ignorado: { $why }
 costs-in-list = { $tokens } en una lista de agentes
-error-label = error: { $problem }
 no-tools = sin herramientas
 hidden-from-models = los modelos no lo ven; una persona puede nombrarlo con --agent
 costs-when-listed = { $tokens } cada vez que se enumeran los agentes a un modelo
@@ -451,7 +450,6 @@ stdin-silent = la entrada estándar es una tubería en la que no llegó nada en 
 stdin-unreadable = no se puede leer la entrada estándar
 session-none-of-project = no hay ninguna sesión de este proyecto
 session-none-of-project-hint = `posse sessions list` muestra las de otros proyectos, y `--session ID` nombra una
-help-hint = `posse --help` muestra lo que hay
 chat-help =
     /help   muestra esto
     /mode   plan, ask o auto: lo que los próximos mensajes pueden cambiar
@@ -470,15 +468,36 @@ usage-heading = Uso:
 usage-commands = Comandos
 usage-options = Opciones
 usage-arguments = Argumentos
+usage-global = Opciones globales
+usage-model = Modelo
+usage-rights = Permisos
+usage-limits = Límites
+usage-examples = Ejemplos
 usage-help = Mostrar la ayuda
 usage-version = Mostrar la versión
 usage-unknown-argument = no hay ningún argumento `{ $argument }`
-usage-unknown-command = no hay ningún comando `{ $command }`
+usage-unknown-command = `{ $command }` no es un comando
 usage-missing = faltan estos argumentos: { $arguments }
 usage-conflict = `{ $argument }` no se puede usar junto con `{ $other }`
 usage-value-missing = `{ $argument }` necesita un valor
 usage-value-unknown = `{ $value }` no es un valor de `{ $argument }`
 usage-value-wrong = `{ $value }` no es un valor de `{ $argument }`: { $why }
+usage-did-you-mean = ¿querías decir `{ $name }`?
+usage-values = hay: { $names }
+usage-run-it = para ejecutarlo como tarea: { $command }
+usage-help-hint = `{ $command } --help` muestra lo que hay
+span-range = debe estar entre 1 segundo y { $most }
+man-pages-written = las páginas de manual están en { $directory }
+completions-install =
+    Instalar:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (después de compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = ¿Por qué falla a veces la prueba de inicio de sesión?
+example-fix = Arregla la prueba que falla
+example-summary = Escribe las notas de versión de estos commits
+example-message = Conserva el nombre antiguo
+example-answer = Usa la segunda
 review-nothing = sin cambios: nada que revisar
 review-nothing-within = sin cambios en lo indicado: nada que revisar
 review-nothing-since = sin cambios desde `{ $base }`: nada que revisar

@@ -44,7 +44,6 @@ standing-not-ours = 別のユーザーのもので、信頼できません
 field-mapped = 変換: { $into }
 field-ignored = 無視: { $why }
 costs-in-list = エージェントの一覧で { $tokens }
-error-label = エラー: { $problem }
 no-tools = ツールなし
 hidden-from-models = モデルには見えません。人は --agent で指定できます
 costs-when-listed = エージェントがモデルに一覧されるたびに { $tokens }
@@ -380,7 +379,6 @@ stdin-silent = 標準入力はパイプですが、1 秒以内に何も届かな
 stdin-unreadable = 標準入力を読めません
 session-none-of-project = このプロジェクトのセッションはありません
 session-none-of-project-hint = 他のプロジェクトのものは `posse sessions list` で確認し、`--session ID` で指定します
-help-hint = `posse --help` で使い方を確認できます
 chat-help =
     /help   これを表示します
     /mode   plan、ask、auto: 次のメッセージで変更できる範囲
@@ -399,15 +397,36 @@ usage-heading = 使い方:
 usage-commands = コマンド
 usage-options = オプション
 usage-arguments = 引数
+usage-global = 全体のオプション
+usage-model = モデル
+usage-rights = 権限
+usage-limits = 上限
+usage-examples = 例
 usage-help = ヘルプを表示する
 usage-version = バージョンを表示する
 usage-unknown-argument = 引数 `{ $argument }` はありません
-usage-unknown-command = コマンド `{ $command }` はありません
+usage-unknown-command = `{ $command }` というコマンドはありません
 usage-missing = 必要な引数がありません: { $arguments }
 usage-conflict = `{ $argument }` は `{ $other }` と同時に使えません
 usage-value-missing = `{ $argument }` には値が必要です
 usage-value-unknown = `{ $value }` は `{ $argument }` の値ではありません
 usage-value-wrong = `{ $value }` は `{ $argument }` の値ではありません: { $why }
+usage-did-you-mean = `{ $name }` のことですか？
+usage-values = 使える値: { $names }
+usage-run-it = タスクとして実行するには: { $command }
+usage-help-hint = `{ $command } --help` で一覧を表示します
+span-range = 1 秒から { $most } までで指定します
+man-pages-written = マニュアルページを { $directory } に書き出しました
+completions-install =
+    インストール:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (compinit の後)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = ログインのテストが不安定なのはなぜ？
+example-fix = 失敗しているテストを直して
+example-summary = これらのコミットのリリースノートを書いて
+example-message = 古い名前のままにして
+example-answer = 2 番目を使って
 review-nothing = 変更なし: レビューするものはありません
 review-nothing-within = 指定された範囲に変更なし: レビューするものはありません
 review-nothing-since = `{ $base }` 以降の変更なし: レビューするものはありません

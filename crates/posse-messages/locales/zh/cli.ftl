@@ -44,7 +44,6 @@ standing-not-ours = 属于其他用户，无法信任
 field-mapped = 已转换：{ $into }
 field-ignored = 已忽略：{ $why }
 costs-in-list = 在智能体列表中占 { $tokens }
-error-label = 错误：{ $problem }
 no-tools = 没有工具
 hidden-from-models = 模型看不到它；人可以用 --agent 指定它
 costs-when-listed = 每次向模型列出智能体时占 { $tokens }
@@ -380,7 +379,6 @@ stdin-silent = 标准输入是管道，但 1 秒内没有任何内容：任务�
 stdin-unreadable = 无法读取标准输入
 session-none-of-project = 此项目没有会话
 session-none-of-project-hint = `posse sessions list` 会列出其他项目的会话，用 `--session ID` 指定
-help-hint = `posse --help` 会列出用法
 chat-help =
     /help   显示本说明
     /mode   plan、ask 或 auto：后续消息可以更改什么
@@ -399,15 +397,36 @@ usage-heading = 用法：
 usage-commands = 命令
 usage-options = 选项
 usage-arguments = 参数
+usage-global = 全局选项
+usage-model = 模型
+usage-rights = 权限
+usage-limits = 限制
+usage-examples = 示例
 usage-help = 显示帮助
 usage-version = 显示版本
 usage-unknown-argument = 没有参数 `{ $argument }`
-usage-unknown-command = 没有命令 `{ $command }`
+usage-unknown-command = `{ $command }` 不是命令
 usage-missing = 缺少这些参数：{ $arguments }
 usage-conflict = `{ $argument }` 不能与 `{ $other }` 同时使用
 usage-value-missing = `{ $argument }` 需要一个值
 usage-value-unknown = `{ $value }` 不是 `{ $argument }` 的值
 usage-value-wrong = `{ $value }` 不是 `{ $argument }` 的值：{ $why }
+usage-did-you-mean = 你是指 `{ $name }` 吗？
+usage-values = 可用的有：{ $names }
+usage-run-it = 作为任务运行：{ $command }
+usage-help-hint = `{ $command } --help` 显示可用内容
+span-range = 必须在 1 秒到 { $most } 之间
+man-pages-written = 手册页已写入 { $directory }
+completions-install =
+    安装：
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   （在 compinit 之后）
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = 登录测试为什么不稳定？
+example-fix = 修复失败的测试
+example-summary = 为这些提交写发布说明
+example-message = 保留旧名称
+example-answer = 用第二个
 review-nothing = 没有改动：无需审查
 review-nothing-within = 所指定的内容没有改动：无需审查
 review-nothing-since = 自 `{ $base }` 以来没有改动：无需审查

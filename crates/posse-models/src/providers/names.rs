@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
 use super::{HOST, HOST_ANY, KNOWN, ModelsConfig, ProviderPreset, WireFormat};
-use crate::catalogue::{ModelRef, vendor_of};
+use crate::catalogue::{ModelRef, known_models, vendor_of};
 
 /// Common model names of other tools, used where the configuration has no alias.
 const ALIASES: &[(&str, &str)] = &[
@@ -61,7 +62,10 @@ impl ModelsConfig {
             [] => match vendor_of(resolved) {
                 // Opening it reports what the vendor's provider lacks.
                 Some(vendor) => Ok(ModelRef::parse(&format!("{vendor}:{resolved}"))?.to_string()),
-                None => Ok(ModelRef::parse(resolved)?.to_string()),
+                None => match (ModelRef::parse(resolved), self.near(resolved)) {
+                    (Err(e), Some(name)) => Err(e.hint(localized!("did-you-mean", name))),
+                    (parsed, _) => Ok(parsed?.to_string()),
+                },
             },
             [provider] => Ok(ModelRef::parse(&format!("{provider}:{resolved}"))?.to_string()),
             several => {
@@ -73,6 +77,14 @@ impl ModelsConfig {
         }
     }
 
+    /// Finds the alias or the model that a bare name is a misspelling of.
+    fn near(&self, name: &str) -> Option<&str> {
+        let usual = ALIASES.iter().map(|(alias, _)| *alias);
+        let vendors = ["anthropic", "openai", "gemini"].into_iter().flat_map(known_models);
+        let own = self.aliases.keys().map(String::as_str);
+        nearest(name, own.chain(usual).chain(vendors.map(|model: &str| model)))
+    }
+
     /// Lists the configured providers that serve a model of this name: those that speak its vendor's protocol, and those
     /// with which the configuration names it.
     fn serving(&self, model: &str, env: Lookup<'_>) -> Vec<&str> {
@@ -82,11 +94,7 @@ impl ModelsConfig {
             (named == model).then_some(provider)
         });
         let vendor = vendor_of(model);
-        let built_in = KNOWN.iter().filter(|known| {
-            let is_set_up =
-                || self.has_key(known, env) || known.base_env.is_some_and(|name| env(name).is_some());
-            Some(known.name) == vendor && is_set_up()
-        });
+        let built_in = KNOWN.iter().filter(|known| Some(known.name) == vendor && self.is_set_up(known, env));
         let own = self.providers.iter().filter(|(name, provider)| {
             let known = || KNOWN.iter().find(|known| known.name == name.as_str()).map(|known| known.wire);
             let wire = provider.wire.or_else(known);
@@ -95,6 +103,11 @@ impl ModelsConfig {
         let own = own.map(|(name, _)| name.as_str());
         let all: BTreeSet<&str> = named.chain(built_in.map(|known| known.name)).chain(own).collect();
         all.into_iter().collect()
+    }
+
+    /// Tells if a built-in provider has a key or an address of its own here.
+    pub fn is_set_up(&self, known: &ProviderPreset, env: Lookup<'_>) -> bool {
+        self.has_key(known, env) || known.base_env.is_some_and(|name| env(name).is_some())
     }
 
     fn has_key(&self, known: &ProviderPreset, env: Lookup<'_>) -> bool {
