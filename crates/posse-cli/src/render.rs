@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use posse_core::edits::{ChangeKind, FileChange, LineCounts};
 use posse_core::event::{Event, EventEntry};
+use posse_core::fact::{LiveEntry, LiveFact};
+use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::usage::{SpendingTotal, dollars};
 use posse_messages::say;
+use posse_runtime::context::now_ms;
 use posse_runtime::ports::Observer;
 
 pub use live::LiveTree;
@@ -95,12 +98,16 @@ pub fn file(change: &FileChange, colours: bool) -> String {
     }
 }
 
-/// Observer that prints one JSON object per event.
+/// Observer that prints one JSON object per event and live fact.
 pub struct JsonEvents;
 
 impl Observer for JsonEvents {
     fn event(&self, entry: &EventEntry) {
         crate::terminal::out(&entry.to_line());
+    }
+
+    fn fact(&self, task: &TaskId, fact: &LiveFact) {
+        crate::terminal::out(&LiveEntry::new(task, now_ms(), fact.clone()).to_line());
     }
 }
 
@@ -113,7 +120,7 @@ pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<LiveT
         let live = Arc::new(LiveTree::new(title));
         return (live.clone(), Some(live));
     }
-    (Arc::new(PlainLines), None)
+    (Arc::new(PlainLines::default()), None)
 }
 
 #[cfg(test)]

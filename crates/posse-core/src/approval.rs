@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::context::wire::utc;
 use crate::error::{Error, ErrorCode, Result};
+use crate::fact::LiveFact;
 use crate::grant::RequestedCall;
 use crate::id::{CallKey, TaskId};
 use crate::pattern::{CallSubject, PatternFit, PatternPurpose, ToolPattern};
@@ -158,6 +159,18 @@ impl ApprovalState {
 }
 
 impl ParkedCall {
+    /// Returns the fact that shows the call: the file that it names, and the tool's diff.
+    pub fn fact(&self) -> LiveFact {
+        let ApprovalRequest { arguments, shown, .. } = &self.request;
+        let fields: Value = serde_json::from_str(arguments).unwrap_or_default();
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+        LiveFact::Approval {
+            approval: self.id.clone(),
+            path: text(fields.get("path")),
+            diff: text(shown.as_ref().and_then(|shown| shown.get(DIFF))),
+        }
+    }
+
     /// Creates an open question.
     pub fn new(id: String, request: ApprovalRequest) -> Self {
         Self { id, request, state: ApprovalState::Open }

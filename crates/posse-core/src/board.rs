@@ -7,6 +7,7 @@ use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::fact::QueuePlace;
 
 /// Limits on the tasks of one parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -350,6 +351,24 @@ impl TaskBoard {
         self.tally.ended - self.read
     }
 
+    /// Returns the places of the tasks that wait for other tasks or for a slot. Those that wait for a lease have none.
+    pub fn queue_places(&self, now_ms: u64) -> Vec<(String, QueuePlace)> {
+        let running = u32::try_from(self.running()).unwrap_or(u32::MAX);
+        let slots = u32::try_from(self.rules.running_max).unwrap_or(u32::MAX);
+        let in_state = |state: EntryState| self.tasks.iter().filter(move |(_, entry)| entry.state == state);
+        let mut queued: Vec<_> = in_state(EntryState::Queued).collect();
+        queued.sort_by_key(|(_, entry)| entry.rank(now_ms));
+        let queued = (1..).zip(queued).map(|(position, (id, _))| {
+            (id.clone(), QueuePlace { after: Vec::new(), position: Some(position), running, slots })
+        });
+        let is_open = |other: &&String| self.dependency(other) != EntryState::Ended(TaskEnd::Completed);
+        let waiting = in_state(EntryState::Waiting).map(|(id, entry)| {
+            let after = entry.terms.depends_on.iter().filter(is_open).cloned().collect();
+            (id.clone(), QueuePlace { after, position: None, running, slots })
+        });
+        queued.chain(waiting).collect()
+    }
+
     fn take_in(&mut self, id: &str, entry: BoardEntry) {
         self.take_out(id);
         self.tally.came(entry.state);
@@ -438,9 +457,7 @@ impl TaskBoard {
     fn start_queued(&mut self, now_ms: u64, moves: &mut Vec<BoardMove>) {
         while self.tally.queued > 0 && self.running() < self.rules.running_max {
             let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == EntryState::Queued);
-            let next =
-                queued.max_by_key(|(_, entry)| (entry.urgency(now_ms), std::cmp::Reverse(entry.arrival)));
-            let Some((id, entry)) = next else { return };
+            let Some((id, entry)) = queued.min_by_key(|(_, entry)| entry.rank(now_ms)) else { return };
             entry.enter(EntryState::Running, &mut self.tally);
             moves.push(BoardMove::Start(id.clone()));
         }
@@ -464,6 +481,11 @@ impl BoardEntry {
         tally.left(self.state);
         tally.came(state);
         self.state = state;
+    }
+
+    /// Returns the queue order, smallest first.
+    fn rank(&self, now_ms: u64) -> (std::cmp::Reverse<u64>, u64) {
+        (std::cmp::Reverse(self.urgency(now_ms)), self.arrival)
     }
 
     fn urgency(&self, now_ms: u64) -> u64 {
@@ -598,6 +620,35 @@ mod tests {
         assert_eq!(board.ended("b", TaskEnd::Completed, 0), moves);
         assert_eq!(board.cancel("c", 0).unwrap().0, CancelOutcome::NotStarted);
         assert_eq!(board.leased("c", 0), []);
+    }
+
+    #[test]
+    fn a_place_in_the_queue_follows_priority_and_names_open_dependencies_only() {
+        let mut board = TaskBoard::new(BoardLimits { running_max: 1, ..RULES });
+        board.admit("a", SpawnTerms::default(), 0).unwrap();
+        board.admit("b", queued(), 0).unwrap();
+        board.admit("c", SpawnTerms { priority: Priority::High, ..queued() }, 0).unwrap();
+        board.admit("d", after(&["a", "b"]), 0).unwrap();
+        let slot =
+            |position| QueuePlace { position: Some(position), running: 1, slots: 1, ..Default::default() };
+        let behind = |others: &[&str], running| QueuePlace {
+            after: others.iter().map(|id| (*id).to_owned()).collect(),
+            position: None,
+            running,
+            slots: 1,
+        };
+        let places = |board: &TaskBoard| board.queue_places(0);
+        let named = |id: &str, place: QueuePlace| (id.to_owned(), place);
+        assert_eq!(
+            places(&board),
+            [named("c", slot(1)), named("b", slot(2)), named("d", behind(&["a", "b"], 1))]
+        );
+        board.ended("a", TaskEnd::Completed, 0);
+        assert_eq!(places(&board), [named("b", slot(1)), named("d", behind(&["b"], 1))]);
+        board.ended("c", TaskEnd::Completed, 0);
+        assert_eq!(places(&board), [named("d", behind(&["b"], 1))]);
+        board.ended("b", TaskEnd::Completed, 0);
+        assert_eq!(places(&board), [], "the last one runs");
     }
 
     #[test]

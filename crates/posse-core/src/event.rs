@@ -4,7 +4,7 @@
 
 #[cfg(test)]
 mod schema_tests;
-mod wire;
+pub(crate) mod wire;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -70,12 +70,19 @@ impl EventEntry {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum Event {
     /// The task was created and waits for a slot, a dependency, a lease or a process that drives it.
-    Queued { agent: String },
+    Queued {
+        agent: String,
+        /// Tasks that have to complete first, by their ids in the session.
+        after: Vec<String>,
+    },
     /// The task begins.
     Started {
         agent: String,
         /// `provider:model` that the agent asks.
         model: String,
+        /// Context window of the model in tokens; `null` if it is unknown.
+        #[serde(default)]
+        context_window: Option<u64>,
         /// Sandbox tier of the task's processes: `off`, `t1` (kernel rules) or `t2` (namespaces).
         #[serde(with = "wire::sandbox")]
         #[cfg_attr(test, schemars(with = "String"))]
@@ -84,6 +91,12 @@ pub enum Event {
     /// A process took the task over, or a person sent a message to a task that had ended.
     Resumed {
         agent: String,
+        /// `provider:model` that the agent asks.
+        #[serde(default)]
+        model: String,
+        /// Context window of the model in tokens; `null` if it is unknown.
+        #[serde(default)]
+        context_window: Option<u64>,
         /// Number of the driver; grows with each takeover.
         epoch: u64,
         /// Tool calls of earlier processes that have a result. They are not repeated.
@@ -112,14 +125,28 @@ pub enum Event {
         /// Tool calls that the reply asks for.
         calls: u32,
     },
-    /// A remark for the person in charge: a fallback, an estimate, a wait for a lease, a withdrawn tool.
+    /// A remark for the person in charge: a fallback, an estimate, a withdrawn tool.
     #[serde(rename = "note")]
     Noted { note: String },
     /// An attempt at a model call failed and is repeated after a wait. Text streamed so far is void.
     ModelRetry {
+        #[serde(with = "wire::failure", default = "unknown_failure")]
+        #[cfg_attr(test, schemars(with = "String"))]
+        kind: FailureKind,
+        /// HTTP status of the failed attempt; `null` if there was no answer.
+        #[serde(default)]
+        status: Option<u16>,
         /// Error of the provider or the connection, bounded.
         why: String,
         wait_ms: u64,
+    },
+    /// The task waits for something other than its own retry.
+    Waiting {
+        why: WaitCause,
+        /// Write paths that it waits for, if it waits for a lease.
+        paths: Vec<String>,
+        /// When it tries again, if that is known.
+        retry_ms: Option<u64>,
     },
     /// A model call failed for good.
     ModelFailed {
@@ -235,12 +262,30 @@ pub enum Event {
     },
 }
 
+wire_enum! {
+    /// Cause of a wait.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum WaitCause {
+        /// The provider asked all calls with this key to pause.
+        RateLimited = "rate_limited",
+        /// Another task holds the lease of its write paths, or a command that may write there still runs.
+        Lease = "lease",
+    }
+}
+
+/// Returns the kind of failure for retries of journals that do not name it.
+fn unknown_failure() -> FailureKind {
+    FailureKind::Overloaded
+}
+
 impl Event {
     /// Projects a journal record: the one event that it states, if any.
     pub fn from_record(record: &Record) -> Option<Self> {
         Some(match record {
             Record::Observed { event } => event.clone(),
-            Record::Started(start) if start.queued => Event::Queued { agent: start.agent.name.to_string() },
+            Record::Started(start) if start.queued => Self::queued(start),
             Record::Started(start) => Self::started(start),
             Record::Asked { turn, turns_max, .. } => {
                 Event::TurnStarted { turn: *turn, turns_max: *turns_max }
@@ -296,11 +341,17 @@ impl Event {
         })
     }
 
+    /// Returns the event of a task that does not start at once.
+    fn queued(start: &TaskStart) -> Self {
+        Event::Queued { agent: start.agent.name.to_string(), after: start.terms.depends_on.clone() }
+    }
+
     /// Returns the event of a task that begins.
     pub fn started(start: &TaskStart) -> Self {
         Event::Started {
             agent: start.agent.name.to_string(),
             model: start.agent.model.clone(),
+            context_window: start.agent.limits.context_window,
             sandbox: start.grant.sandbox(),
         }
     }
@@ -333,6 +384,7 @@ impl Event {
             Event::Replied { .. } => "replied",
             Event::Noted { .. } => "note",
             Event::ModelRetry { .. } => "model_retry",
+            Event::Waiting { .. } => "waiting",
             Event::ModelFailed { .. } => "model_failed",
             Event::ToolStarted { .. } => "tool_started",
             Event::ToolRefused { .. } => "tool_refused",

@@ -246,6 +246,9 @@ pub struct ParentLink {
     pub pushed: bool,
 }
 
+/// Longest title of a task.
+const TITLE_BYTES_MAX: usize = 200;
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -273,6 +276,11 @@ impl TaskStart {
             queued: false,
             rules: DecisionRules::LATEST,
         }
+    }
+
+    /// Returns the beginning of the task text, as listings and views show it.
+    pub fn title(&self) -> &str {
+        crate::text::prefix(&self.task, TITLE_BYTES_MAX)
     }
 
     /// The directory that the person works in: the workspace, or what that is a worktree of.

@@ -21,6 +21,7 @@ pub mod edits;
 pub mod envelope;
 pub mod error;
 pub mod event;
+pub mod fact;
 pub mod glob;
 pub mod grant;
 pub mod id;

@@ -161,6 +161,7 @@ impl DeltaSink for Seen {
     fn delta(&self, delta: Delta<'_>) {
         let line = match delta {
             Delta::Restarted { why, .. } => format!("restarted: {why}"),
+            Delta::Paused { wait } => format!("paused: {wait:?}"),
             other => format!("{other:?}"),
         };
         self.0.lock().unwrap().push(line);

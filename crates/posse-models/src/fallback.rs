@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::reply::FailureKind;
+use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
 use posse_runtime::budget::takes_over;
 use posse_runtime::ports::{BoxFuture, CallAllowance, Delta, DeltaSink, Model, ModelReply, ModelRequest};
@@ -61,7 +61,7 @@ impl FallbackModel {
             .map_err(|missing| unpaid(&failure, lost, &missing))?;
         let note =
             format!("the model {} does not exist, so {} is used: {failure}", self.name(), default.name());
-        deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
+        deltas.delta(restarted(&failure, &note));
         let allowance = AfterOthers { allowance: request.allowance, lost };
         let asked = ModelRequest { allowance: &allowance, output_tokens_max, ..request.again() };
         match default.call(asked, deltas).await {
@@ -113,11 +113,16 @@ impl FallbackModel {
                 to = next.name(),
                 kind = failure.kind.wire()
             );
-            deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
+            deltas.delta(restarted(&failure, &note));
             notes.push(note);
             model = next;
         }
     }
+}
+
+/// Creates the delta of a call that goes to another model at once.
+fn restarted<'a>(failure: &ModelFailure, why: &'a str) -> Delta<'a> {
+    Delta::Restarted { kind: failure.kind, status: failure.status, why, wait: Duration::ZERO }
 }
 
 impl Model for FallbackModel {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use posse_core::board::{Priority, Urgency};
-use posse_runtime::ports::CallAllowance;
+use posse_runtime::ports::{CallAllowance, Delta, DeltaSink};
 use shared_window::{SharedWindow, WindowShape};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -35,6 +35,9 @@ const HEAD_START: Duration = Duration::from_secs(10);
 
 /// Maximum time in the queue, because it does not count against a run's time.
 pub(crate) const QUEUED_MAX: Duration = Duration::from_secs(3600);
+
+/// Shortest pause, and shortest extension of one, that a waiting call tells its observers.
+const PAUSE_TOLD: Duration = Duration::from_secs(1);
 
 /// Mean poll interval for slots of other processes, which do not notify.
 const POLL: Duration = Duration::from_millis(20);
@@ -113,6 +116,7 @@ impl RateGovernor {
         urgency: Urgency,
         pause_max: Duration,
         allowance: &dyn CallAllowance,
+        deltas: &dyn DeltaSink,
     ) -> Result<CallPermit, AdmissionFailure> {
         let came = Instant::now();
         let (rank, mut receiver) = {
@@ -129,7 +133,7 @@ impl RateGovernor {
         };
         let _queued = QueueTicket::new(self, rank, allowance);
         self.serve();
-        let (mut paused_since, until) = (None, came + QUEUED_MAX);
+        let (mut paused_since, mut told, until) = (None, came, came + QUEUED_MAX);
         loop {
             let mut paused = std::pin::pin!(self.paused.notified());
             // Subscribed first, so that no pause is missed.
@@ -144,6 +148,10 @@ impl RateGovernor {
                 && (now - since + left > pause_max || left > allowance.time_left())
             {
                 return Err(AdmissionFailure::For(left));
+            }
+            if let Some(wait) = pause.filter(|left| now + *left > told + PAUSE_TOLD) {
+                told = now + wait;
+                deltas.delta(Delta::Paused { wait });
             }
             tokio::select! {
                 biased;

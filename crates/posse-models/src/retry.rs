@@ -64,7 +64,7 @@ impl RetryModel {
         let mut lost = Usage::default();
         let mut made = RetryAttempts::default();
         loop {
-            let permit = match self.admit(request.urgency, request.allowance).await {
+            let permit = match self.admit(request.urgency, request.allowance, deltas).await {
                 Ok(permit) => permit,
                 Err(closed) => return Err(ModelFailure { lost, ..closed }),
             };
@@ -97,7 +97,8 @@ impl RetryModel {
                     if let Err(missing) = request.allowance.again(&lost) {
                         return Err(unpaid(&failure, lost, &missing));
                     }
-                    deltas.delta(Delta::Restarted { why: &failure.to_string(), wait });
+                    let ModelFailure { kind, status, .. } = failure;
+                    deltas.delta(Delta::Restarted { kind, status, why: &failure.to_string(), wait });
                     tokio::time::sleep(wait).await;
                 }
             }
@@ -109,9 +110,10 @@ impl RetryModel {
         &self,
         urgency: Urgency,
         allowance: &dyn CallAllowance,
+        deltas: &dyn DeltaSink,
     ) -> Result<CallPermit, ModelFailure> {
         let pause_max = self.policy.wait_max;
-        let closed = match self.governor.admit(urgency, pause_max, allowance).await {
+        let closed = match self.governor.admit(urgency, pause_max, allowance, deltas).await {
             Ok(permit) => return Ok(permit),
             Err(closed) => closed,
         };
@@ -229,7 +231,7 @@ impl DeltaSink for ShownDeltas<'_> {
                 text.len()
             }
             Delta::ToolCall { name, .. } => name.len(),
-            Delta::Restarted { .. } => 0,
+            Delta::Restarted { .. } | Delta::Paused { .. } => 0,
         };
         self.bytes_arrived.store(true, Ordering::Relaxed);
         self.output_bytes.fetch_add(bytes as u64, Ordering::Relaxed);

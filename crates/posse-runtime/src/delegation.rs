@@ -302,7 +302,9 @@ impl Delegation {
             SteeringMessage { task: task.id.clone(), key: key.clone(), text: text.clone(), sent_ms };
         let receipt = self.session.sources.store.send_message(message).await?;
         match receipt {
-            MessageReceipt::Queued => task.inbox.push(InboxMessage { key, text }),
+            MessageReceipt::Queued => {
+                self.session.take_in(&task.id, &task.inbox, InboxMessage::sent(key, text));
+            }
             MessageReceipt::Delivered { .. } | MessageReceipt::Missed => {}
             MessageReceipt::Full => {
                 return Err(Error::new(

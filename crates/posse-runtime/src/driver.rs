@@ -12,6 +12,7 @@ use std::time::Duration;
 use posse_core::Result;
 use posse_core::board::Urgency;
 use posse_core::event::{Event, EventEntry};
+use posse_core::fact::{LiveFact, SteerReceipt, answer_line};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
@@ -122,8 +123,9 @@ pub async fn start(
     let mut beginning = PreparedRun::for_task(ports, &start);
     let records = beginning.reserve_and_record(ports, &start);
     let (events, next) = (first_events(&id, &records), records.len() as u64);
+    let above = parent.clone();
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
-    tell_created(ports, &id, &start, &events);
+    tell_created(ports, &id, above.as_ref(), &start, &events);
     run_created(ports, id, start, beginning, next).await
 }
 
@@ -133,12 +135,28 @@ pub(crate) fn queued_records(start: &TaskStart) -> Vec<Record> {
 }
 
 /// Notifies observers of the events in a new task's first records.
-pub(crate) fn tell_created(ports: &DriverPorts, id: &TaskId, start: &TaskStart, events: &[EventEntry]) {
+pub(crate) fn tell_created(
+    ports: &DriverPorts,
+    id: &TaskId,
+    parent: Option<&TaskId>,
+    start: &TaskStart,
+    events: &[EventEntry],
+) {
+    ports.observers.fact(id, &task_fact(parent, start));
     for entry in events {
         if let Event::Started { .. } = entry.event {
             ports.observers.payload(id, ObservedPayload::Start(start));
         }
         ports.observers.event(entry);
+    }
+}
+
+/// Creates the fact that introduces a task to observers.
+pub(crate) fn task_fact(parent: Option<&TaskId>, start: &TaskStart) -> LiveFact {
+    LiveFact::Task {
+        agent: start.agent.name.to_string(),
+        parent: parent.cloned(),
+        title: start.title().to_owned(),
     }
 }
 
@@ -431,12 +449,13 @@ impl<'a> RunDriver<'a> {
 
     /// Moves steering messages into the next request.
     fn drain_inbox(&mut self, run: &mut Run) {
-        if run.turn_to_ask().is_none() {
-            return;
-        }
+        let Some(turn) = run.turn_to_ask() else { return };
         for message in self.context.ports.inbox.take() {
             run.on_steer(&message.text);
             self.context.payload(ObservedPayload::Message(&message.text));
+            if message.is_sent {
+                self.context.steer(&message.key, SteerReceipt::Delivered, Some(turn));
+            }
             let (text, key) = (message.text, message.key);
             self.context.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
@@ -462,6 +481,12 @@ impl<'a> RunDriver<'a> {
         let finished = self.context.journal.hold(finished);
         self.context.journal.commit().await?;
         self.context.discard_unchanged_worktree(&outcome).await;
+        for key in self.context.ports.inbox.unread() {
+            self.context.steer(&key, SteerReceipt::Missed, None);
+        }
+        if let Some(line) = answer_line(&outcome.text) {
+            self.context.fact(&LiveFact::Answer { line });
+        }
         self.context.journal.tell(finished);
         Ok(outcome)
     }
@@ -515,6 +540,14 @@ impl DriverContext<'_> {
 
     fn time_left(&self, run: &Run) -> Duration {
         Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
+    }
+
+    fn steer(&self, key: &str, receipt: SteerReceipt, turn: Option<u32>) {
+        self.fact(&LiveFact::Steer { key: key.to_owned(), receipt, turn });
+    }
+
+    fn fact(&self, fact: &LiveFact) {
+        self.ports.observers.fact(&self.id, fact);
     }
 
     fn payload(&self, payload: ObservedPayload<'_>) {

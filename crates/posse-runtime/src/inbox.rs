@@ -31,15 +31,36 @@ pub struct InboxMessage {
     /// Idempotency key of the message.
     pub key: String,
     pub text: String,
+    /// A steering message with a receipt, not news of a child.
+    pub is_sent: bool,
+}
+
+impl InboxMessage {
+    /// Creates a steering message, whose sender gets a receipt.
+    pub(crate) fn sent(key: String, text: String) -> Self {
+        Self { key, text, is_sent: true }
+    }
+
+    /// Creates news of delegated tasks.
+    pub(crate) fn news(key: String, text: String) -> Self {
+        Self { key, text, is_sent: false }
+    }
 }
 
 impl TaskInbox {
-    /// Adds a message of the store; a known one changes nothing.
-    pub(crate) fn push(&self, message: InboxMessage) {
+    /// Adds a message of the store; a known one changes nothing. Returns whether it is new.
+    pub(crate) fn push(&self, message: InboxMessage) -> bool {
         let mut inbox = self.lock();
-        if inbox.known.insert(message.key.clone()) {
+        let is_new = inbox.known.insert(message.key.clone());
+        if is_new {
             inbox.unread.push_back(message);
         }
+        is_new
+    }
+
+    /// Returns the keys of messages that the run has not read.
+    pub(crate) fn unread(&self) -> Vec<String> {
+        self.lock().unread.iter().map(|message| message.key.clone()).collect()
     }
 
     /// Subscribes to the ends of delegated tasks.

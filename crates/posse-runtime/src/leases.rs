@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::edits::{FileChange, FileImage};
-use posse_core::event::Event;
+use posse_core::event::{Event, WaitCause};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
@@ -118,6 +118,11 @@ pub(crate) fn write_paths_of(start: &TaskStart) -> Result<Option<WritePaths>> {
     }
 }
 
+/// Creates the event of a task that waits for the lease of its write paths.
+pub(crate) fn lease_wait(paths: Vec<String>) -> Event {
+    Event::Waiting { why: WaitCause::Lease, paths, retry_ms: None }
+}
+
 /// Acquires a task's lease before its first step, waiting until it is free or the task is stopped. Returns its token.
 pub(crate) async fn wait(
     ports: &DriverPorts,
@@ -127,9 +132,9 @@ pub(crate) async fn wait(
 ) -> Result<Option<u64>> {
     let Some(places) = write_paths_of(start)? else { return Ok(None) };
     let mut told = false;
-    let mut tell = |note: String| {
+    let mut tell = |paths: Vec<String>| {
         if !std::mem::replace(&mut told, true) {
-            journal.observe_now(Event::Noted { note });
+            journal.observe_now(lease_wait(paths));
         }
     };
     loop {
@@ -137,14 +142,13 @@ pub(crate) async fn wait(
         match ports.store.lease(task, journal.epoch(), request).await {
             Ok(token) => {
                 let busy = ports.holders.still_writing(&*ports.store, task, token, &places).await?;
-                let Some(busy) = busy else { return Ok(Some(token)) };
-                tell(format!("waits until a command of `{}` is over that may write there", busy.by.task));
+                if busy.is_none() {
+                    return Ok(Some(token));
+                }
+                tell(places.paths.clone());
             }
             Err(e) if e.code() == ErrorCode::LeaseConflict => {
-                tell(format!(
-                    "waits until its write paths are free: {}",
-                    e.advice().unwrap_or_default().english()
-                ));
+                tell(places.paths.clone());
             }
             Err(e) => return Err(e),
         }

@@ -24,7 +24,7 @@ use posse_core::journal::Record;
 use posse_core::lease::{self, Lease, WritePaths, WriteState, WritingCommand, conflict, has_ended};
 use posse_core::state::TaskState;
 use posse_core::usage::SpendingTotal;
-use posse_core::{Error, ErrorCode, Result, text};
+use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
 use self::context::SessionTable;
@@ -255,7 +255,7 @@ impl MemoryState {
             id: task.id.clone(),
             parent: task.parent.clone(),
             agent: task.agent.clone(),
-            title: start.map(|start| text::prefix(&start.task, 200).to_owned()).unwrap_or_default(),
+            title: start.map(|start| start.title().to_owned()).unwrap_or_default(),
             state: TaskState::Running,
             owner: task.owner.clone(),
             epoch: 1,

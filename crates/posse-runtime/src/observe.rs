@@ -2,8 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use posse_core::event::{Event, EventEntry};
+use posse_core::event::{Event, EventEntry, WaitCause};
+use posse_core::fact::LiveFact;
 use posse_core::id::TaskId;
 use posse_core::text::prefix;
 
@@ -35,6 +37,13 @@ impl Observers {
     pub fn event(&self, entry: &EventEntry) {
         for observer in &self.0 {
             contained(&entry.task_id, || observer.event(entry));
+        }
+    }
+
+    /// Sends a live fact to every observer.
+    pub fn fact(&self, task: &TaskId, fact: &LiveFact) {
+        for observer in &self.0 {
+            contained(task, || observer.fact(task, fact));
         }
     }
 
@@ -99,12 +108,18 @@ impl DeltaSink for TaskDeltas<'_> {
     fn alive(&self) {}
 
     fn delta(&self, delta: Delta<'_>) {
+        let in_ms = |wait: Duration| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         match delta {
-            Delta::Restarted { why, wait } => {
+            Delta::Restarted { kind, status, why, wait } => {
                 self.said().clear();
-                let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-                self.journal.observe_now(Event::ModelRetry { why: why.to_owned(), wait_ms });
+                let (why, wait_ms) = (why.to_owned(), in_ms(wait));
+                self.journal.observe_now(Event::ModelRetry { kind, status, why, wait_ms });
             }
+            Delta::Paused { wait } => self.journal.observe_now(Event::Waiting {
+                why: WaitCause::RateLimited,
+                paths: Vec::new(),
+                retry_ms: Some(in_ms(wait)),
+            }),
             Delta::Text(text) => {
                 let mut said = self.said();
                 let room = SAID_BYTES_MAX.saturating_sub(said.len());

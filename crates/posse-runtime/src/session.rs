@@ -25,7 +25,7 @@ use posse_core::agent::Agent;
 use posse_core::board::{Admission, BoardLimits, BoardMove, CancelOutcome, OnLimit};
 use posse_core::budget::{Amount, BudgetCaps};
 use posse_core::definition::{Definition, Format, Isolation, TOOLS, insert_tool_list};
-use posse_core::event::Event;
+use posse_core::fact::LiveFact;
 use posse_core::grant::{Autonomy, Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{ParentLink, Record, TaskStart, start_of};
@@ -46,7 +46,7 @@ use crate::delegation::Delegation;
 use crate::driver::{self, DriverPorts, PreparedRun, ResumeGrant, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
-use crate::leases::{HolderLiveness, LEASE_POLL, own_write_paths, write_paths_of};
+use crate::leases::{HolderLiveness, LEASE_POLL, lease_wait, own_write_paths, write_paths_of};
 use crate::panics::PanicGuard;
 use crate::ports::{AgentEquipment, Approver, TaskFilter, TaskQuery, TaskRow, TaskWorktree};
 use crate::resolve::resolve;
@@ -306,7 +306,10 @@ impl Session {
                 continue;
             }
             match self.sources.store.claim_from(&row.id, row.epoch, "").await {
-                Ok(_) => left.push(row.id),
+                Ok(_) => {
+                    self.watchers.observers.fact(&row.id, &LiveFact::Interrupted);
+                    left.push(row.id);
+                }
                 // It ended or was claimed meanwhile.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
                 Err(e) => return Err(e),
@@ -369,6 +372,7 @@ impl Session {
         children.note_stored(&task);
         let mode = DriveMode::Created(beginning.map(Box::new));
         self.follow_admission(children, &task, admission, ports, mode).await;
+        self.tell_queue(children);
         Ok(task)
     }
 
@@ -485,7 +489,7 @@ impl Session {
             .await
         {
             Ok(()) => {
-                driver::tell_created(&ports, &task.id, &task.start, &events);
+                driver::tell_created(&ports, &task.id, Some(&children.parent.id), &task.start, &events);
                 Ok(StoredTask { ports, admission, beginning })
             }
             Err(e) => {
@@ -642,14 +646,24 @@ impl Session {
             }
             let turns = done.as_ref().map_or(0, |outcome| outcome.turns);
             let moves = children.ended(&task, done, turns, now_ms());
-            if !moves.is_empty() {
-                Box::pin(session.perform(&children, moves)).await;
+            match moves.is_empty() {
+                // The end may have shortened a list of dependencies.
+                true => session.tell_queue(&children),
+                false => Box::pin(session.perform(&children, moves)).await,
             }
         }));
     }
 
+    /// Tells observers the places of queued tasks that have changed.
+    fn tell_queue(&self, children: &ChildTasks) {
+        children.tell_places(now_ms(), |task, place| {
+            self.watchers.observers.fact(task, &LiveFact::Queued(place));
+        });
+    }
+
     /// Performs the board's decisions.
     async fn perform(&self, children: &Arc<ChildTasks>, moves: Vec<BoardMove>) {
+        self.tell_queue(children);
         for step in moves {
             match step {
                 BoardMove::Start(id) => {
@@ -696,13 +710,10 @@ impl Session {
                     Err(_) if task.is_done() => return,
                     Err(e) if e.code() == ErrorCode::LeaseConflict => {
                         if !std::mem::replace(&mut was_noted, true) {
-                            let note = format!(
-                                "waits until its write paths are free: {}",
-                                e.advice().unwrap_or_default().english()
-                            );
+                            let waits =
+                                Record::Observed { event: lease_wait(task.start.write_lease.clone()) };
                             // Ignored: if the store fails here, acquiring the lease fails too and reports it.
-                            let noted = Record::Observed { event: Event::Noted { note } };
-                            let _ = session.write_unstarted(&task, vec![noted]).await;
+                            let _ = session.write_unstarted(&task, vec![waits]).await;
                         }
                         tokio::time::sleep(LEASE_POLL).await;
                     }

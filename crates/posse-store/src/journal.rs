@@ -7,7 +7,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::state::TaskState;
 use posse_core::usage::{SpendingTotal, Usage};
-use posse_core::{Error, ErrorCode, Result, text};
+use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use posse_runtime::ports::{NewTask, ResultDelivery};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
@@ -17,9 +17,6 @@ use crate::fault::{self, StoreRefusal};
 use crate::leases;
 use crate::messages;
 use crate::signed;
-
-/// Bytes of the task text that listings show.
-const TITLE_BYTES: usize = 200;
 
 /// Maximum records of a task that its row does not count yet: a listing adds them up each time.
 pub(crate) const UNCOUNTED_MAX: i64 = 64;
@@ -218,7 +215,7 @@ fn create(
         Record::Started(start) => Some(start),
         _ => None,
     });
-    let title = start.map(|start| text::prefix(&start.task, TITLE_BYTES));
+    let title = start.map(|start| start.title());
     let workspace = start.map(|start| start.origin()).unwrap_or_default();
     let created = connection
         .prepare_cached(

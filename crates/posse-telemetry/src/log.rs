@@ -84,7 +84,9 @@ impl EventLog {
 impl Observer for EventLog {
     // flat table
     fn event(&self, EventEntry { task_id: task, event, .. }: &EventEntry) {
-        if let Event::Queued { agent } | Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
+        if let Event::Queued { agent, .. } | Event::Started { agent, .. } | Event::Resumed { agent, .. } =
+            event
+        {
             self.remember_agent(task, agent);
         }
         let record = self.record(task, event.kind());
@@ -103,8 +105,12 @@ impl Observer for EventLog {
             }
             Event::Noted { .. } if self.payloads == PayloadPolicy::Never => return,
             Event::Noted { note } => (quoting(record, note), Level::INFO),
-            Event::ModelRetry { why, wait_ms } => {
+            Event::ModelRetry { kind, status, why, wait_ms } => {
+                let record = record.with("error", kind.wire()).with_some("http_status", *status);
                 (quoting(record.with("wait_ms", *wait_ms), why), Level::WARN)
+            }
+            Event::Waiting { why, retry_ms, .. } => {
+                (record.with("why", why.wire()).with_some("wait_ms", *retry_ms), Level::INFO)
             }
             Event::ModelFailed { kind, message } => {
                 (quoting(record.with("error", kind.wire()), message), Level::WARN)

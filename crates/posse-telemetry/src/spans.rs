@@ -211,6 +211,7 @@ impl OpenSpans {
             | Event::ApprovalRequested { .. }
             | Event::ApprovalResolved { .. }
             | Event::Noted { .. }
+            | Event::Waiting { .. }
             | Event::Elided { .. }
             | Event::Verifying { .. }
             | Event::Verified { .. }

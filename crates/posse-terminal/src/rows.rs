@@ -9,12 +9,14 @@ mod ending;
 mod figures;
 mod layout;
 mod model;
+mod reasons;
 
 use posse_messages::say;
 
 pub use approval::ApprovalCard;
 pub use layout::{RowFigures, RowView, TreeLayout};
-pub use model::{RowDelta, RowFact, RowState, TreeModel};
+pub use model::{RowDelta, RowState, TreeModel};
+pub use reasons::{AnnouncedWait, question_text, queue_text};
 
 use crate::style::StyledLine;
 

@@ -139,7 +139,7 @@ impl Observer for StreamObserver {
             Delta::Text(text) => StreamEvent::Text(text.to_owned()),
             Delta::Thinking(text) => StreamEvent::Thinking(text.to_owned()),
             Delta::Restarted { .. } => StreamEvent::Restarted,
-            Delta::ToolCall { .. } | Delta::ToolArguments { .. } => return,
+            Delta::ToolCall { .. } | Delta::ToolArguments { .. } | Delta::Paused { .. } => return,
         };
         let _ = self.sender.send(event);
     }

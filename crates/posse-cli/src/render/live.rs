@@ -145,10 +145,11 @@ impl Observer for LiveTree {
                 Some(doing) => doing,
                 None => return,
             },
-            Delta::Restarted { why, wait } => {
+            Delta::Restarted { why, wait, .. } => {
                 row.said.clear();
                 say!("live-retry", why, seconds = wait.as_secs().max(1))
             }
+            Delta::Paused { .. } => return,
         };
     }
 }
@@ -239,6 +240,7 @@ impl TreeScreen {
             Event::Queued { .. }
             | Event::Noted { .. }
             | Event::ModelRetry { .. }
+            | Event::Waiting { .. }
             | Event::ModelFailed { .. }
             | Event::ToolRefused { .. }
             | Event::ToolFinished { .. }

@@ -1,22 +1,70 @@
 //! Plain progress: one line per change, starting with the task, for pipes and log files.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use posse_core::event::{Event, EventEntry};
+use posse_core::fact::{LiveFact, QueuePlace, SteerReceipt};
+use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_messages::say;
 use posse_runtime::ports::Observer;
+use posse_terminal::rows::{AnnouncedWait, question_text, queue_text};
 
 use super::{changed, tokens};
 use crate::terminal::note;
 
-pub struct PlainLines;
+/// Observer that prints one line per change.
+#[derive(Default)]
+pub struct PlainLines {
+    /// Tasks whose wait for a slot was printed. Their place moves up with every task that ends: that is no line.
+    queued: Mutex<HashSet<TaskId>>,
+}
 
 impl Observer for PlainLines {
     fn event(&self, EventEntry { task_id, event, .. }: &EventEntry) {
         // A failed call that still changed files gets two lines.
         for line in line(event).into_iter().chain(changed(event, false)) {
-            note(&format!("{} {}", task_id.short(), visible(&line)));
+            print(task_id, &line);
         }
     }
+
+    fn fact(&self, task: &TaskId, fact: &LiveFact) {
+        if let LiveFact::Queued(QueuePlace { position: Some(_), .. }) = fact
+            && !self.queued.lock().unwrap_or_else(PoisonError::into_inner).insert(task.clone())
+        {
+            return;
+        }
+        if let Some(line) = fact_line(fact) {
+            print(task, &line);
+        }
+    }
+}
+
+fn print(task: &TaskId, line: &str) {
+    note(&format!("{} {}", task.short(), visible(line)));
+}
+
+/// Formats a live fact worth a line.
+fn fact_line(fact: &LiveFact) -> Option<String> {
+    Some(match fact {
+        LiveFact::Queued(place) => queue_text(place),
+        LiveFact::Question { question, .. } => question_text(question),
+        LiveFact::Interrupted => say!("plain-interrupted"),
+        LiveFact::Steer { receipt, turn, .. } => match receipt {
+            SteerReceipt::Queued => say!("plain-steer-queued"),
+            SteerReceipt::Delivered => say!("plain-steer-delivered", turn = turn.unwrap_or_default()),
+            SteerReceipt::Missed => say!("plain-steer-missed"),
+        },
+        // Events tell these, or the answer and its summary.
+        LiveFact::Task { .. }
+        | LiveFact::QuestionClosed { .. }
+        | LiveFact::Approval { .. }
+        | LiveFact::Answer { .. }
+        | LiveFact::Text { .. }
+        | LiveFact::Thinking { .. }
+        | LiveFact::Cost { .. } => return None,
+    })
 }
 
 /// Formats an event worth a line. Starts of tool calls are included: otherwise a hanging one would be invisible.
@@ -31,9 +79,9 @@ pub fn line(event: &Event) -> Option<String> {
             say!("plain-turn", turn, tokens = tokens(usage.total()), calls = say!("many-calls", n = *calls))
         }
         Event::Noted { note } => say!("plain-note", note),
-        Event::ModelRetry { why, wait_ms } => {
-            let seconds = format!("{:.1}", *wait_ms as f64 / 1e3);
-            say!("plain-retry", why, seconds)
+        Event::ModelRetry { .. } | Event::Waiting { .. } => {
+            let wait = AnnouncedWait::of(event)?;
+            wait.text(wait.retry_ms.unwrap_or_default())
         }
         Event::ModelFailed { kind, message } => say!("plain-model", kind = kind.wire(), message),
         Event::ToolStarted { tool, summary, .. } => format!("{tool} {summary}"),

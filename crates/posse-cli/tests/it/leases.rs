@@ -180,7 +180,7 @@ fn a_person_sees_leases_and_can_take_them_away() {
 /// The lease is long enough for heartbeats that a busy machine delays by seconds.
 fn place_with_commands(sandbox: &str) -> Place {
     let place = place();
-    let config = format!("[session]\nlease_s = 12\n[grant]\nallow = [\"bash\"]\n[sandbox]\n{sandbox}");
+    let config = format!("[session]\nlease_s = 30\n[grant]\nallow = [\"bash\"]\n[sandbox]\n{sandbox}");
     place.write("home/.config/posse/config.toml", &config);
     place.write("workspace/other/x", "");
     place

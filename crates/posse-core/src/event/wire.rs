@@ -1,7 +1,7 @@
 //! Forms of values inside events, where they differ from the form in the journal.
 
 /// An instant as RFC 3339 text.
-pub(super) mod instant {
+pub(crate) mod instant {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::Serializer;
 

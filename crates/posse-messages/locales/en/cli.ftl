@@ -360,7 +360,10 @@ tree-total = in all: { $tasks } · { $tokens } · { $price }
 
 ## render/plain.rs
 
-plain-retry = model: { $why }; next try in { $seconds }s
+plain-interrupted = interrupted
+plain-steer-queued = message queued
+plain-steer-delivered = message delivered at turn { $turn }
+plain-steer-missed = message too late: the task has ended
 plain-started = started · { $agent } on { $model }
 plain-resumed = resumed · { $kept } kept, { $in_doubt } in doubt
 plain-turn = turn { $turn } · { $tokens } · { $calls }

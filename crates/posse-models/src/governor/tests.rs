@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use posse_core::usage::Usage;
-use posse_runtime::ports::UnlimitedCalls;
+use posse_runtime::ports::{NoDeltas, UnlimitedCalls};
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -26,7 +26,7 @@ async fn settle() {
 
 fn admit(governor: &Arc<RateGovernor>, urgency: Urgency) -> JoinHandle<Result<CallPermit, AdmissionFailure>> {
     let governor = governor.clone();
-    tokio::spawn(async move { governor.admit(urgency, PATIENCE, &UnlimitedCalls).await })
+    tokio::spawn(async move { governor.admit(urgency, PATIENCE, &UnlimitedCalls, &NoDeltas).await })
 }
 
 async fn arrives(governor: &Arc<RateGovernor>, name: &'static str, urgency: Urgency) -> Caller {
@@ -71,7 +71,7 @@ async fn no_more_calls_than_allowed_are_under_way() {
 #[tokio::test(start_paused = true)]
 async fn the_run_somebody_waits_for_goes_first_then_by_priority_then_in_order() {
     let governor = RateGovernor::new(1);
-    let first = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
+    let first = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.ok().unwrap();
     let mut callers = Vec::new();
     for (name, urgency) in [
         ("low", Urgency::Background(Priority::Low)),
@@ -88,7 +88,7 @@ async fn the_run_somebody_waits_for_goes_first_then_by_priority_then_in_order() 
 #[tokio::test(start_paused = true)]
 async fn nobody_starves_however_many_urgent_calls_come() {
     let governor = RateGovernor::new(1);
-    let mut held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
+    let mut held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.ok().unwrap();
     let patient = arrives(&governor, "patient", Urgency::Background(Priority::Low)).await;
     let mut overtaken = 0;
     // There is always an urgent one in the queue, and each call takes a second.
@@ -111,7 +111,7 @@ async fn nobody_starves_however_many_urgent_calls_come() {
 #[tokio::test(start_paused = true)]
 async fn who_is_cancelled_in_the_queue_leaves_it_at_once_and_takes_no_place() {
     let governor = RateGovernor::new(1);
-    let held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
+    let held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.ok().unwrap();
     let cancelled = arrives(&governor, "cancelled", Urgency::Interactive).await;
     let other = arrives(&governor, "other", NORMAL).await;
     cancelled.admitted.abort();
@@ -132,7 +132,7 @@ async fn a_refusal_makes_all_pause_and_half_as_many_go_on() {
     let governor = RateGovernor::new(8);
     let mut permits = Vec::new();
     for _ in 0..8 {
-        permits.push(governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap());
+        permits.push(governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.ok().unwrap());
     }
     let waiting: Vec<_> = (0..8).map(|_| admit(&governor, NORMAL)).collect();
     settle().await;
@@ -157,9 +157,9 @@ async fn a_refusal_makes_all_pause_and_half_as_many_go_on() {
 #[tokio::test(start_paused = true)]
 async fn a_place_that_never_comes_free_is_not_waited_for_endlessly() {
     let governor = RateGovernor::new(1);
-    let _held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap();
+    let _held = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.ok().unwrap();
     let start = Instant::now();
-    let closed = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.err();
+    let closed = governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.err();
     assert_eq!((closed, start.elapsed()), (Some(AdmissionFailure::Full(1)), QUEUED_MAX));
     assert_eq!(governor.lock().queue.len(), 0);
 }
@@ -189,13 +189,14 @@ impl CallAllowance for Counting {
 #[tokio::test(start_paused = true)]
 async fn waiting_is_told_with_its_end_also_when_it_is_given_up() {
     let (governor, counting) = (RateGovernor::new(1), Counting::default());
-    let held = governor.admit(NORMAL, PATIENCE, &counting).await.ok().unwrap();
+    let held = governor.admit(NORMAL, PATIENCE, &counting, &NoDeltas).await.ok().unwrap();
     assert_eq!(counting.0.load(Ordering::Relaxed), 0, "who need not wait does not queue");
-    let given_up = governor.admit(NORMAL, PATIENCE, &counting);
+    let given_up = governor.admit(NORMAL, PATIENCE, &counting, &NoDeltas);
     assert!(tokio::time::timeout(Duration::from_secs(1), given_up).await.is_err());
     let told = || (counting.0.load(Ordering::Relaxed), counting.1.load(Ordering::Relaxed));
     assert_eq!(told(), (1, 1));
-    let (next, ()) = tokio::join!(governor.admit(NORMAL, PATIENCE, &counting), async { drop(held) });
+    let (next, ()) =
+        tokio::join!(governor.admit(NORMAL, PATIENCE, &counting, &NoDeltas), async { drop(held) });
     assert_eq!((next.is_ok(), told()), (true, (2, 2)));
 }
 
@@ -208,7 +209,7 @@ fn two(max: usize) -> (tempfile::TempDir, Arc<RateGovernor>, Arc<RateGovernor>) 
 }
 
 async fn get(governor: &Arc<RateGovernor>) -> CallPermit {
-    governor.admit(NORMAL, PATIENCE, &UnlimitedCalls).await.ok().unwrap()
+    governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &NoDeltas).await.ok().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,9 +246,38 @@ async fn what_one_process_is_refused_all_learn() {
         permits.extend([get(&here).await, get(&there).await]);
     }
     permits.pop().unwrap().refused(Duration::from_secs(1));
-    let closed = there.admit(NORMAL, Duration::from_millis(10), &UnlimitedCalls).await;
+    let closed = there.admit(NORMAL, Duration::from_millis(10), &UnlimitedCalls, &NoDeltas).await;
     assert!(matches!(closed, Err(AdmissionFailure::For(_))), "the pause holds here too");
-    let closed = here.admit(NORMAL, Duration::from_millis(10), &UnlimitedCalls).await;
+    let closed = here.admit(NORMAL, Duration::from_millis(10), &UnlimitedCalls, &NoDeltas).await;
     assert!(matches!(closed, Err(AdmissionFailure::For(_))), "and there");
     assert_eq!((here.lock().window.limit(), there.lock().window.limit()), (4, 4));
+}
+
+/// Waits that were told to a waiting call.
+#[derive(Default)]
+struct ToldPauses(Mutex<Vec<Duration>>);
+
+impl DeltaSink for ToldPauses {
+    fn alive(&self) {}
+
+    fn delta(&self, delta: Delta<'_>) {
+        let Delta::Paused { wait } = delta else { panic!("{delta:?}") };
+        self.0.lock().unwrap().push(wait);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_told_how_long_the_provider_makes_it_wait_and_again_when_that_grows() {
+    let (governor, told) = (RateGovernor::new(4), Arc::new(ToldPauses::default()));
+    governor.pause_for(Duration::from_secs(4));
+    let waiting = tokio::spawn({
+        let (governor, told) = (governor.clone(), told.clone());
+        async move { governor.admit(NORMAL, PATIENCE, &UnlimitedCalls, &*told).await.is_ok() }
+    });
+    settle().await;
+    governor.pause_for(Duration::from_millis(4_500));
+    settle().await;
+    governor.pause_for(Duration::from_secs(9));
+    assert!(waiting.await.unwrap());
+    assert_eq!(*told.0.lock().unwrap(), [Duration::from_secs(4), Duration::from_secs(9)]);
 }

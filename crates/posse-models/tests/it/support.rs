@@ -174,6 +174,7 @@ impl DeltaSink for Watcher {
             Delta::ToolCall { index, name } => format!("call {index} {name}"),
             Delta::ToolArguments { index, fragment } => format!("arguments {index} {fragment}"),
             Delta::Restarted { why, .. } => format!("restarted {why}"),
+            Delta::Paused { .. } => "paused".to_owned(),
         });
     }
 }

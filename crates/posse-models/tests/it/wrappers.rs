@@ -37,6 +37,7 @@ impl DeltaSink for Screen {
         match delta {
             Delta::Text(text) => screen.push_str(text),
             Delta::Restarted { why, .. } => screen.push_str(&format!(" [{why}] ")),
+            Delta::Paused { .. } => screen.push_str(" [paused] "),
             Delta::Thinking(_) | Delta::ToolCall { .. } | Delta::ToolArguments { .. } => {}
         }
     }

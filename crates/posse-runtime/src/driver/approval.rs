@@ -344,6 +344,7 @@ impl DriverContext<'_> {
                 why,
                 deadline_ms,
             });
+            self.fact(&parked.fact());
         }
         let until = Instant::now() + Duration::from_millis(deadline_ms.saturating_sub(now_ms()));
         loop {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use posse_core::event::Event;
+use posse_core::fact::{LiveFact, SteerReceipt};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, lost_usage, start_of};
@@ -15,7 +16,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
 use super::calls::in_doubt;
-use super::{DriverContext, DriverPorts, RunDriver, drive, fixed_tokens};
+use super::{DriverContext, DriverPorts, RunDriver, drive, fixed_tokens, task_fact};
 use crate::images::ImageLedger;
 use crate::inbox::InboxMessage;
 use crate::journal::TaskJournal;
@@ -114,6 +115,8 @@ pub(crate) async fn resume_claimed(
     let in_doubt = takeover.iter().filter(|record| matches!(record, Record::Done { .. })).count();
     let resumed = Event::Resumed {
         agent: driver.context.start.agent.name.to_string(),
+        model: driver.context.start.agent.model.clone(),
+        context_window: run.limits().context_window,
         epoch,
         finished_calls,
         in_doubt: u32::try_from(in_doubt).unwrap_or(u32::MAX),
@@ -180,6 +183,8 @@ impl DriverContext<'_> {
         let records = std::iter::once(Record::Observed { event: resumed }).chain(records).chain(noted);
         let events: Vec<_> = records.map(|record| journal.hold(record)).collect();
         journal.commit().await?;
+        let parent = self.ports.store.task(&self.id).await?.parent;
+        self.fact(&task_fact(parent.as_ref(), &self.start));
         self.payload(ObservedPayload::Start(&self.start));
         events.into_iter().for_each(|entry| journal.tell(entry));
         Ok(())
@@ -285,7 +290,10 @@ async fn fill_inbox(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> R
     steered.into_iter().for_each(|key| ports.inbox.recall(key));
     for SteeringMessage { task, key, text, .. } in ports.store.queued_messages(id.session()).await? {
         if task == *id {
-            ports.inbox.push(InboxMessage { key, text });
+            let queued = LiveFact::Steer { key: key.clone(), receipt: SteerReceipt::Queued, turn: None };
+            if ports.inbox.push(InboxMessage::sent(key, text)) {
+                ports.observers.fact(id, &queued);
+            }
         }
     }
     Ok(())

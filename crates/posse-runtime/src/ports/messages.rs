@@ -1,6 +1,7 @@
 //! Messages to running tasks, and their questions with the answers.
 
 use posse_core::Result;
+use posse_core::fact::LiveFact;
 use posse_core::id::TaskId;
 
 use super::BoxFuture;
@@ -87,6 +88,13 @@ pub struct ParentQuestion {
     pub id: u32,
     pub text: String,
     pub options: Vec<String>,
+}
+
+impl ParentQuestion {
+    /// Returns the fact that shows the question.
+    pub fn fact(&self) -> LiveFact {
+        LiveFact::Question { id: self.id, question: self.text.clone(), options: self.options.clone() }
+    }
 }
 
 /// Answers the questions of a task while its caller waits for it.

@@ -9,7 +9,7 @@ use posse_core::agent::{Agent, ModelSettings};
 use posse_core::board::Urgency;
 use posse_core::definition::OnUnknownModel;
 use posse_core::message::Message;
-use posse_core::reply::{ModelFailure, Reply};
+use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::{ByModel, Usage};
 
@@ -181,7 +181,14 @@ pub enum Delta<'a> {
     },
     /// The attempt failed: its deltas are void.
     Restarted {
+        kind: FailureKind,
+        /// HTTP status of the attempt, if there was an answer.
+        status: Option<u16>,
         why: &'a str,
+        wait: Duration,
+    },
+    /// The provider asked all calls with this key to pause; this one is sent after the wait.
+    Paused {
         wait: Duration,
     },
 }

@@ -2,6 +2,7 @@
 
 use posse_core::ErrorCode;
 use posse_core::event::EventEntry;
+use posse_core::fact::LiveFact;
 use posse_core::id::{AgentName, CallKey, TaskId};
 use posse_core::journal::TaskStart;
 use posse_core::message::{ToolCall, ToolResult};
@@ -14,6 +15,8 @@ use super::Delta;
 pub trait Observer: Send + Sync {
     /// Receives a fact of a task, in the order of the task's journal.
     fn event(&self, entry: &EventEntry);
+    /// Receives a fact that is in no journal.
+    fn fact(&self, _task: &TaskId, _fact: &LiveFact) {}
     fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
     /// Receives the full text right before the event it belongs to.
     fn payload(&self, _task: &TaskId, _payload: ObservedPayload<'_>) {}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use posse_core::board::PastState;
+use posse_core::board::{Admission, PastState};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
@@ -21,7 +21,7 @@ use super::task::{Done, LiveTask};
 use super::{DriveMode, Session, StartMode};
 use crate::context::now_ms;
 use crate::delegation::define_again;
-use crate::driver::{self, ResumeMode, StopTokens};
+use crate::driver::{self, ResumeMode, StopTokens, task_fact};
 use crate::inbox::TaskInbox;
 use crate::ports::{QuestionState, ResultDelivery, TaskFilter, TaskQuery, TaskRow};
 
@@ -216,7 +216,12 @@ impl Session {
             let onward = ResumeMode::Finish { turns_max: None, wall_ms_max: None };
             Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
         }
+        if admission != Admission::Start {
+            let fact = task_fact(Some(&children.parent.id), &task.start);
+            self.watchers.observers.fact(&task.id, &fact);
+        }
         self.follow_admission(children, &task, admission, ports, DriveMode::Resumed).await;
+        self.tell_queue(children);
         Ok(())
     }
 

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use posse_core::fact::{LiveFact, SteerReceipt};
 use posse_core::id::TaskId;
 use tokio::time::Instant;
 
 use super::Session;
 use super::children::ChildTasks;
 use crate::context::now_ms;
-use crate::inbox::InboxMessage;
+use crate::inbox::{InboxMessage, TaskInbox};
 use crate::ports::{QuestionState, SteeringMessage};
 
 /// Poll interval for cancel requests and messages.
@@ -57,7 +58,7 @@ impl Session {
         {
             let own = self.known_children(&task).map(|children| children.parent.inbox.clone());
             if let Some(inbox) = own.or_else(|| self.find_task(&task).map(|task| task.inbox.clone())) {
-                inbox.push(InboxMessage { key, text });
+                self.take_in(&task, &inbox, InboxMessage::sent(key, text));
             }
         }
         for task in self.unfinished() {
@@ -68,6 +69,14 @@ impl Session {
             {
                 task.deliver_answer(id, text);
             }
+        }
+    }
+
+    /// Puts a message into the inbox of its task, and tells observers of a new one.
+    pub(crate) fn take_in(&self, task: &TaskId, inbox: &TaskInbox, message: InboxMessage) {
+        let queued = LiveFact::Steer { key: message.key.clone(), receipt: SteerReceipt::Queued, turn: None };
+        if inbox.push(message) {
+            self.watchers.observers.fact(task, &queued);
         }
     }
 

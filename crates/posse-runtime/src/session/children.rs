@@ -7,6 +7,7 @@ use posse_core::agent::Agent;
 use posse_core::board::{
     Admission, BoardLimits, BoardMove, CancelOutcome, PastState, SpawnTerms, TaskBoard, TaskEnd,
 };
+use posse_core::fact::QueuePlace;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
@@ -83,6 +84,8 @@ struct ChildState {
     keys: HashMap<String, Arc<LiveTask>>,
     /// Resumed tasks that the parent was not notified of yet.
     revived: Vec<String>,
+    /// Places of queued tasks that observers know.
+    places: HashMap<String, QueuePlace>,
 }
 
 impl ChildState {
@@ -103,6 +106,10 @@ impl ChildState {
         }
     }
 
+    fn is_stored(&self, id: &str) -> bool {
+        self.tasks.get(id).is_some_and(|task| task.stored.exists())
+    }
+
     /// Resolves an id or alias to the task's own id.
     fn own_id(&self, id: &str) -> String {
         let named = alias_tag(id).and_then(|tag| {
@@ -119,6 +126,7 @@ impl ChildTasks {
             tasks: Tasks::new(),
             keys: HashMap::new(),
             revived: Vec::new(),
+            places: HashMap::new(),
         };
         Self { parent, state: Mutex::new(state), stored: Notify::new() }
     }
@@ -275,6 +283,21 @@ impl ChildTasks {
         self.lock().keys.get(key).cloned()
     }
 
+    /// Tells the places of queued tasks that differ from those told before.
+    pub fn tell_places(&self, now_ms: u64, tell: impl Fn(&TaskId, QueuePlace)) {
+        // Told with the lock held, so that observers see places in order.
+        let mut state = self.lock();
+        let places = state.board.queue_places(now_ms);
+        for (id, place) in &places {
+            // A task that is not in the store yet is announced with its creation.
+            let task = state.tasks.get(id).filter(|task| task.stored.exists());
+            if let Some(task) = task.filter(|_| state.places.get(id) != Some(place)) {
+                tell(&task.id, place.clone());
+            }
+        }
+        state.places = places.into_iter().filter(|(id, _)| state.is_stored(id)).collect();
+    }
+
     /// Counts results that were not collected yet.
     pub fn uncollected(&self) -> usize {
         self.lock().board.uncollected()
@@ -314,16 +337,15 @@ impl ChildNews for ChildTasks {
             state.mark_told(task);
         }
         let revived = std::mem::take(&mut state.revived);
-        let go_on = (!revived.is_empty()).then(|| InboxMessage {
-            key: format!("{REVIVED}{}", revived.join(",")),
-            text: format!(
+        let go_on = (!revived.is_empty()).then(|| {
+            let text = format!(
                 "These tasks were stopped together with you and go on now: {}. Ignore what an earlier \
                  result says about their end.",
                 revived.join(", ")
-            ),
+            );
+            InboxMessage::news(format!("{REVIVED}{}", revived.join(",")), text)
         });
-        let message =
-            |task: Arc<LiveTask>| InboxMessage { key: end_key(task.id.short()), text: announcement(&task) };
+        let message = |task: Arc<LiveTask>| InboxMessage::news(end_key(task.id.short()), announcement(&task));
         go_on.into_iter().chain(ended.into_iter().map(message)).collect()
     }
 

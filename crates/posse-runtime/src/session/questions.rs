@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::fact::LiveFact;
 use posse_core::text::prefix;
 use posse_core::tool::{ToolEffect, ToolSpec};
 use serde::Deserialize;
@@ -120,6 +121,8 @@ async fn answer_to(
         return Ok(Some(text));
     }
     let id = question.id;
+    let observers = &session.watchers.observers;
+    observers.fact(&task.id, &question.fact());
     let answer = task.ask(question);
     let answered = tokio::select! {
         answered = answer => answered.ok(),
@@ -127,6 +130,7 @@ async fn answer_to(
         () = tokio::time::sleep(wait) => None,
     };
     task.show_question(None);
+    observers.fact(&task.id, &LiveFact::QuestionClosed { id });
     if answered.is_some() {
         return Ok(answered);
     }

@@ -7,6 +7,7 @@ mod crashes;
 mod delegation;
 mod events;
 mod facades;
+mod facts;
 mod grants;
 mod host;
 mod injection;

@@ -15,7 +15,7 @@ use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::pattern::ToolPattern;
-use posse_core::reply::{ModelFailure, Reply};
+use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::tool::{ToolEffect, ToolSpec};
 use posse_core::verify::{VerifyEnding, VerifyEvidence};
 use posse_core::{Error, ErrorCode, Result};
@@ -84,7 +84,9 @@ impl Model for Retrying {
         request: ModelRequest<'a>,
         deltas: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, std::result::Result<Reply, ModelFailure>> {
-        deltas.delta(Delta::Restarted { why: "overloaded", wait: Duration::from_millis(500) });
+        let (kind, status) = (FailureKind::Overloaded, Some(529));
+        let wait = Duration::from_millis(500);
+        deltas.delta(Delta::Restarted { kind, status, why: "overloaded", wait });
         self.0.call(request, deltas)
     }
 }

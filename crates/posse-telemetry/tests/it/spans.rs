@@ -142,7 +142,8 @@ fn tell(spans: &SpanObserver, task: &TaskId, event: Event) {
 }
 
 fn started(agent: &str) -> Event {
-    Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned(), sandbox: SandboxTier::None }
+    let (agent, model) = (agent.to_owned(), "gemini:flash".to_owned());
+    Event::Started { agent, model, context_window: None, sandbox: SandboxTier::None }
 }
 
 fn finished(status: OutcomeStatus, stop: StopReason) -> Event {
@@ -182,7 +183,8 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     spans.payload(&second, ObservedPayload::Start(&spawned_by(&root, &two)));
     tell(&spans, &second, started("helper"));
     tell(&spans, &second, Event::TurnStarted { turn: 1, turns_max: 9 });
-    tell(&spans, &second, Event::ModelRetry { why: "SECRET".to_owned(), wait_ms: 0 });
+    let (kind, status, why) = (FailureKind::Overloaded, None, "SECRET".to_owned());
+    tell(&spans, &second, Event::ModelRetry { kind, status, why, wait_ms: 0 });
     tell(&spans, &second, Event::ModelFailed { kind: FailureKind::Overloaded, message: "SECRET".to_owned() });
     // A task without a known spawner still belongs to the session.
     let third = TaskId::child("s", 3);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use posse_core::edits::{ChangeKind, FileChange};
 use posse_core::event::{Event, EventEntry};
+use posse_core::fact::{LiveFact, QueuePlace};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::streamed::StreamedText;
@@ -13,6 +14,7 @@ use posse_core::usage::Usage;
 use posse_messages::say;
 
 use super::figures;
+use super::reasons::{AnnouncedWait, question_text, queue_text};
 use crate::style::{AnsiColor, SymbolSet, TextStyle};
 
 /// Longest text kept for one cell; no terminal shows more.
@@ -88,36 +90,6 @@ impl RowState {
     }
 }
 
-/// A fact about a task that no event states.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowFact {
-    /// Short description of the task.
-    Title(String),
-    /// The task that delegated it.
-    Parent(TaskId),
-    /// Context window of its model, in tokens.
-    Window(u64),
-    /// Tasks that have to end before it starts.
-    QueuedAfter(Vec<TaskId>),
-    /// Place in the queue, counted from 1, and how many of the slots are taken.
-    QueuePlace {
-        /// Place, from 1.
-        place: u32,
-        /// Tasks that run.
-        running: u32,
-        /// Tasks that may run at once.
-        slots: u32,
-    },
-    /// Write paths whose lease it waits for.
-    Lease(String),
-    /// Question to the person in charge.
-    Question(String),
-    /// First line of its answer.
-    Answer(String),
-    /// Its process is gone.
-    Interrupted,
-}
-
 /// A piece of a streamed reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDelta<'a> {
@@ -152,9 +124,10 @@ enum RowAction {
     Writing {
         characters: u64,
     },
-    Retry {
-        until_ms: u64,
-        why: String,
+    /// Waits for something, from the time of the event on.
+    Wait {
+        since_ms: u64,
+        wait: AnnouncedWait,
     },
     Approve {
         call: String,
@@ -238,7 +211,7 @@ impl TreeModel {
     }
 
     /// Takes a fact that events do not have.
-    pub fn learn(&mut self, task: &TaskId, fact: RowFact) {
+    pub fn learn(&mut self, task: &TaskId, fact: &LiveFact) {
         let is_root = *task == self.root;
         self.task(task).learn(fact, is_root);
     }
@@ -328,8 +301,12 @@ impl TreeModel {
             RowAction::Writing { characters } => {
                 say!("task-row-writing", n = characters, count = figures::count(*characters))
             }
-            RowAction::Retry { until_ms, why } => {
-                say!("task-row-retry", seconds = until_ms.saturating_sub(now_ms).div_ceil(1_000), why)
+            RowAction::Wait { since_ms, wait } => {
+                let until_ms = wait.retry_ms.map(|retry| since_ms.saturating_add(retry));
+                match until_ms.map_or(u64::MAX, |until| until.saturating_sub(now_ms)) {
+                    0 => say!("task-row-model"),
+                    left => wait.text(left),
+                }
             }
             RowAction::Approve { call } => say!("task-row-approve", call),
             RowAction::Delegating { ended_before } => {
@@ -361,7 +338,7 @@ pub(super) fn number_key(task: &TaskId) -> (u32, String) {
 }
 
 /// Makes foreign text one bounded line.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     visible(prefix(text, CELL_BYTES_MAX)).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -423,17 +400,20 @@ impl TaskView {
 
     fn observe(&mut self, event: &Event, at_ms: u64, ended_before: BTreeSet<TaskId>) {
         match event {
-            Event::Queued { agent } => {
+            Event::Queued { agent, after } => {
                 self.agent = cell(agent);
-                self.set(RowState::Queued, RowAction::Text(say!("task-row-queued")));
+                let place = QueuePlace { after: after.clone(), ..QueuePlace::default() };
+                self.set(RowState::Queued, RowAction::Text(queue_text(&place)));
             }
-            Event::Started { agent, model, .. } => {
+            Event::Started { agent, model, context_window, .. } => {
                 (self.agent, self.model.name) = (cell(agent), cell(short_model(model)));
+                self.model.window = *context_window;
                 self.begin(at_ms);
                 self.set(RowState::Working, RowAction::Model);
             }
-            Event::Resumed { agent, turns, turns_max, usage, .. } => {
-                self.agent = cell(agent);
+            Event::Resumed { agent, model, context_window, turns, turns_max, usage, .. } => {
+                (self.agent, self.model.name) = (cell(agent), cell(short_model(model)));
+                self.model.window = *context_window;
                 (self.turn, self.turns_max, self.model.usage) = (*turns, *turns_max, *usage);
                 self.begin(at_ms);
                 self.set(RowState::Working, RowAction::Text(say!("task-row-resumed")));
@@ -450,11 +430,7 @@ impl TaskView {
                 self.model.usage.add(usage);
                 self.set(RowState::Working, RowAction::Idle);
             }
-            Event::ModelRetry { why, wait_ms } => {
-                self.reply = StreamedReply::default();
-                let until_ms = at_ms.saturating_add(*wait_ms);
-                self.set(RowState::Waiting, RowAction::Retry { until_ms, why: cell(why) });
-            }
+            Event::ModelRetry { .. } | Event::Waiting { .. } => self.wait(event, at_ms),
             Event::ModelFailed { message, .. } => self.answer = cell(message),
             Event::ToolStarted { .. }
             | Event::ToolRefused { .. }
@@ -521,6 +497,15 @@ impl TaskView {
         }
     }
 
+    fn wait(&mut self, event: &Event, at_ms: u64) {
+        if let Event::ModelRetry { .. } = event {
+            self.reply = StreamedReply::default();
+        }
+        if let Some(wait) = AnnouncedWait::of(event) {
+            self.set(RowState::Waiting, RowAction::Wait { since_ms: at_ms, wait });
+        }
+    }
+
     fn begin(&mut self, at_ms: u64) {
         self.began_ms.get_or_insert(at_ms);
         self.ended_ms = None;
@@ -543,37 +528,37 @@ impl TaskView {
         self.set(state, RowAction::Stopped(stop));
     }
 
-    fn learn(&mut self, fact: RowFact, is_root: bool) {
+    fn learn(&mut self, fact: &LiveFact, is_root: bool) {
         match fact {
-            RowFact::Title(title) => self.title = cell(&title),
-            RowFact::Parent(parent) if !is_root => self.parent = Some(parent),
-            RowFact::Parent(_) => {}
-            RowFact::Window(tokens) => self.model.window = Some(tokens),
+            LiveFact::Task { agent, parent, title } => {
+                (self.agent, self.title) = (cell(agent), cell(title));
+                self.parent = parent.clone().filter(|_| !is_root);
+            }
             // A place in the queue that arrives late is over.
-            RowFact::QueuedAfter(_) | RowFact::QueuePlace { .. } if self.began_ms.is_some() => {}
-            RowFact::QueuedAfter(tasks) => {
-                let tasks: Vec<&str> = tasks.iter().map(TaskId::short).collect();
-                self.set(
-                    RowState::Queued,
-                    RowAction::Text(say!("task-row-queued-after", tasks = tasks.join(", "))),
-                );
+            LiveFact::Queued(place) if self.began_ms.is_none() && !self.state.is_over() => {
+                self.set(RowState::Queued, RowAction::Text(queue_text(place)));
             }
-            RowFact::QueuePlace { place, running, slots } => {
-                let text = say!("task-row-queued-place", place, running, slots);
-                self.set(RowState::Queued, RowAction::Text(text));
+            LiveFact::Question { question, .. } if !self.state.is_over() => {
+                self.set(RowState::NeedsInput, RowAction::Text(question_text(question)));
             }
-            RowFact::Lease(_) | RowFact::Question(_) | RowFact::Interrupted if self.state.is_over() => {}
-            RowFact::Lease(paths) => {
-                self.set(RowState::Waiting, RowAction::Text(say!("task-row-lease", paths = cell(&paths))));
+            LiveFact::QuestionClosed { .. } if self.state == RowState::NeedsInput => {
+                let open = self.calls.last().map(|(_, text)| text.clone());
+                self.set(RowState::Working, open.map_or(RowAction::Idle, RowAction::Text));
             }
-            RowFact::Question(question) => {
-                let text = say!("task-row-question", question = cell(&question));
-                self.set(RowState::NeedsInput, RowAction::Text(text));
-            }
-            RowFact::Answer(answer) => self.answer = cell(&answer),
-            RowFact::Interrupted => {
+            LiveFact::Interrupted if !self.state.is_over() => {
                 self.set(RowState::Interrupted, RowAction::Text(say!("task-row-interrupted")));
             }
+            LiveFact::Answer { line } => self.answer = cell(line),
+            LiveFact::Queued(_)
+            | LiveFact::Question { .. }
+            | LiveFact::QuestionClosed { .. }
+            | LiveFact::Interrupted => {}
+            // Events, deltas and cards show these.
+            LiveFact::Text { .. }
+            | LiveFact::Thinking { .. }
+            | LiveFact::Approval { .. }
+            | LiveFact::Steer { .. }
+            | LiveFact::Cost { .. } => {}
         }
     }
 

@@ -214,6 +214,7 @@ fn busy_tree(model: &mut TreeModel, second: u64, step: u64) {
     let started = || Event::Started {
         agent: "general".to_owned(),
         model: "p:m".to_owned(),
+        context_window: None,
         sandbox: SandboxTier::None,
     };
     if step == 0 {

@@ -2,12 +2,14 @@
 
 use posse_core::approval::{ApprovalRequest, ApprovalScope, ApprovalState, ApprovalVerdict, ParkedCall};
 use posse_core::edits::{ChangeKind, FileChange, LineCounts};
-use posse_core::event::{Event, EventEntry};
+use posse_core::event::{Event, EventEntry, WaitCause};
+use posse_core::fact::{LiveFact, QueuePlace};
 use posse_core::grant::SandboxTier;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::{OutcomeStatus, StopReason};
+use posse_core::reply::FailureKind;
 use posse_core::usage::Usage;
-use posse_terminal::rows::{ApprovalCard, RowDelta, RowFact, RowState, TreeLayout, TreeModel};
+use posse_terminal::rows::{ApprovalCard, RowDelta, RowState, TreeLayout, TreeModel};
 use posse_terminal::style::{StyledLine, SymbolSet, columns};
 
 const KEY: CallKey = CallKey { turn: 1, index: 0 };
@@ -32,21 +34,40 @@ impl TestTree {
         self.model.observe(&EventEntry { v: 1, seq: 0, task_id: Self::id(number), at_ms, event });
     }
 
-    fn learn(&mut self, number: u32, fact: RowFact) {
-        self.model.learn(&Self::id(number), fact);
+    fn learn(&mut self, number: u32, fact: LiveFact) {
+        self.model.learn(&Self::id(number), &fact);
+    }
+
+    fn introduce(&mut self, number: u32, agent: &str, title: &str) {
+        let parent = (number > 0).then(|| Self::id(0));
+        self.learn(number, LiveFact::Task { agent: agent.to_owned(), parent, title: title.to_owned() });
+    }
+
+    /// Queues a task at this place, with three of three slots taken.
+    fn place(&mut self, number: u32, place: u32) {
+        let place = QueuePlace { after: Vec::new(), position: Some(place), running: 3, slots: 3 };
+        self.learn(number, LiveFact::Queued(place));
+    }
+
+    fn retry(&mut self, number: u32, kind: FailureKind, status: Option<u16>, wait_ms: u64) {
+        self.tell(number, Event::ModelRetry { kind, status, why: "of the provider".to_owned(), wait_ms });
     }
 
     fn queue(&mut self, number: u32, agent: &str, title: &str) {
-        self.tell(number, Event::Queued { agent: agent.to_owned() });
-        self.learn(number, RowFact::Title(title.to_owned()));
+        self.introduce(number, agent, title);
+        self.tell(number, Event::Queued { agent: agent.to_owned(), after: Vec::new() });
     }
 
     fn start(&mut self, number: u32, agent: &str, title: &str, second: u64) {
         self.second = second;
+        self.introduce(number, agent, title);
+        self.begin(number, agent, 100_000);
+    }
+
+    fn begin(&mut self, number: u32, agent: &str, window: u64) {
         let (agent, model) = (agent.to_owned(), "openai:gpt-5-mini".to_owned());
-        self.tell(number, Event::Started { agent, model, sandbox: SandboxTier::Namespaces });
-        self.learn(number, RowFact::Title(title.to_owned()));
-        self.learn(number, RowFact::Window(100_000));
+        let (context_window, sandbox) = (Some(window), SandboxTier::Namespaces);
+        self.tell(number, Event::Started { agent, model, context_window, sandbox });
     }
 
     fn turn(&mut self, number: u32, turn: u32, turns_max: u32) {
@@ -96,15 +117,16 @@ impl TestTree {
         tree.turn(1, 6, 10);
         tree.reply(1, 12_000, 21_000);
         tree.call(1, "grep", "\"verify_token\" src/auth/middleware.rs");
-        tree.start(2, "code-reviewer", "Session expiry", 1_007);
+        tree.introduce(2, "code-reviewer", "Session expiry");
+        // The window makes three percent of it.
+        tree.begin(2, "code-reviewer", 70_000);
         tree.turn(2, 2, 10);
         tree.reply(2, 2_100, 9_000);
-        // The window makes three percent of it.
-        tree.learn(2, RowFact::Window(70_000));
         tree.second = 1_038;
-        tree.tell(2, Event::ModelRetry { why: "rate limited".to_owned(), wait_ms: 4_000 });
+        tree.retry(2, FailureKind::RateLimited, Some(429), 4_000);
         tree.queue(3, "test-writer", "Tests for the gaps");
-        tree.learn(3, RowFact::QueuedAfter(vec![Self::id(1), Self::id(2)]));
+        let after = vec!["t_01".to_owned(), "t_02".to_owned()];
+        tree.learn(3, LiveFact::Queued(QueuePlace { after, position: None, running: 2, slots: 3 }));
         tree
     }
 
@@ -127,10 +149,10 @@ impl TestTree {
         tree.reply(7, 1_000, 6_000);
         for number in 8..=20 {
             tree.queue(number, "general", "Check posse-tools");
-            tree.learn(number, RowFact::QueuePlace { place: number - 7, running: 3, slots: 3 });
+            tree.place(number, number - 7);
         }
         tree.second = 1_072;
-        tree.tell(7, Event::ModelRetry { why: "HTTP 529".to_owned(), wait_ms: 9_000 });
+        tree.retry(7, FailureKind::Overloaded, Some(529), 9_000);
         tree.tell(
             4,
             Event::ApprovalRequested {
@@ -312,11 +334,36 @@ fn a_retry_counts_down_and_an_unknown_price_is_told() {
 #[test]
 fn late_facts_do_not_take_a_state_back() {
     let mut tree = TestTree::of_three();
-    tree.learn(1, RowFact::QueuePlace { place: 1, running: 3, slots: 3 });
+    tree.place(1, 1);
     assert_eq!(tree.model.state(&TestTree::id(1)), Some(RowState::Working));
     tree.finish(2, OutcomeStatus::Completed, StopReason::Answered, 1, 1);
-    tree.learn(2, RowFact::Interrupted);
+    tree.learn(2, LiveFact::Interrupted);
     assert_eq!(tree.model.state(&TestTree::id(2)), Some(RowState::Completed));
+}
+
+#[test]
+fn a_retry_names_its_cause_and_a_passed_wait_is_over() {
+    let mut tree = TestTree::of_three();
+    let action =
+        |tree: &TestTree, number| tree.model.view(&TestTree::id(number), tree.second * 1_000).unwrap().action;
+    for (kind, status, shown) in [
+        (FailureKind::RateLimited, None, "retry in 4s: rate limited"),
+        (FailureKind::Overloaded, Some(529), "retry in 4s: HTTP 529"),
+        (FailureKind::Overloaded, None, "retry in 4s: of the provider"),
+        (FailureKind::Stalled, None, "retry in 4s: no progress"),
+        (FailureKind::Connection, None, "retry in 4s: connection failed"),
+    ] {
+        tree.retry(1, kind, status, 4_000);
+        assert_eq!(action(&tree, 1), shown);
+    }
+    tree.retry(1, FailureKind::UnknownModel, Some(404), 0);
+    assert_eq!(action(&tree, 1), "of the provider", "another model is asked at once");
+    let waiting = Event::Waiting { why: WaitCause::RateLimited, paths: Vec::new(), retry_ms: Some(9_000) };
+    tree.tell(1, waiting);
+    assert_eq!(action(&tree, 1), "retry in 9s: rate limited");
+    assert_eq!(tree.model.state(&TestTree::id(1)), Some(RowState::Waiting));
+    tree.second += 9;
+    assert_eq!(action(&tree, 1), "waiting for the model");
 }
 
 #[test]
@@ -324,21 +371,24 @@ fn waits_say_what_they_wait_for() {
     let mut tree = TestTree::of_three();
     let action =
         |tree: &TestTree, number| tree.model.view(&TestTree::id(number), tree.second * 1_000).unwrap().action;
-    tree.learn(1, RowFact::Lease("src/**".to_owned()));
+    tree.tell(1, Event::Waiting { why: WaitCause::Lease, paths: vec!["src/**".to_owned()], retry_ms: None });
     assert_eq!(
         (action(&tree, 1), tree.model.state(&TestTree::id(1))),
         ("waits for lease src/**".to_owned(), Some(RowState::Waiting))
     );
-    tree.learn(2, RowFact::Question("Should a session\nwithout `exp` count?".to_owned()));
+    let question = "Should a session\nwithout `exp` count?".to_owned();
+    tree.learn(2, LiveFact::Question { id: 1, question, options: Vec::new() });
     assert_eq!(action(&tree, 2), "asks: Should a session without `exp` count?");
-    tree.learn(3, RowFact::QueuePlace { place: 4, running: 3, slots: 3 });
+    tree.learn(2, LiveFact::QuestionClosed { id: 1 });
+    assert_eq!(tree.model.state(&TestTree::id(2)), Some(RowState::Working));
+    tree.place(3, 4);
     assert_eq!(action(&tree, 3), "queued: no. 4, 3 of 3 run");
     tree.finish(1, OutcomeStatus::Completed, StopReason::Answered, 1, 1);
     tree.finish(2, OutcomeStatus::Completed, StopReason::Answered, 1, 1);
     tree.tell(0, Event::TurnStarted { turn: 5, turns_max: 50 });
     tree.call(0, "Task", "");
     assert_eq!(action(&tree, 0), "waits for 1 subagent", "those that ended before are not counted");
-    tree.learn(3, RowFact::Interrupted);
+    tree.learn(3, LiveFact::Interrupted);
     assert_eq!(tree.lines(60, 20)[1].chars().nth(3), Some('‖'));
 }
 
@@ -367,7 +417,8 @@ fn what_is_about_to_be_delegated_is_shown_while_it_is_written() {
 fn subagents_of_subagents_are_nested() {
     let mut tree = TestTree::of_three();
     tree.start(4, "general", "Below", 1_038);
-    tree.learn(4, RowFact::Parent(TestTree::id(1)));
+    let (agent, parent, title) = ("general".to_owned(), Some(TestTree::id(1)), "Below".to_owned());
+    tree.learn(4, LiveFact::Task { agent, parent, title });
     tree.reply(4, 10, 5_000);
     let lines = tree.lines(80, 20);
     assert!(lines[0].contains("waits for 3") && lines[0].contains("$0.066"), "{lines:#?}");
@@ -378,7 +429,7 @@ fn subagents_of_subagents_are_nested() {
 #[test]
 fn text_of_models_cannot_steer_the_terminal() {
     let mut tree = TestTree::of_three();
-    tree.learn(1, RowFact::Title("a\u{1b}[2J\nb".to_owned()));
+    tree.introduce(1, "general", "a\u{1b}[2J\nb");
     tree.call(1, "bash", "echo \u{1b}]0;x\u{7}");
     let lines = tree.lines(200, 20);
     assert!(lines[1].contains("a\\u{1b}[2J b") && lines[1].contains("echo \\u{1b}]0;x\\u{7}"), "{lines:#?}");
@@ -419,7 +470,7 @@ fn the_end_says_what_changed_and_what_to_type() {
     tree.finish(1, OutcomeStatus::Completed, StopReason::Answered, 6, 24_000);
     tree.start(3, "test-writer", "z", 1_043);
     tree.tell(3, finished(vec![change("tests/auth_test.rs", ChangeKind::Created, 48, 0)]));
-    tree.learn(3, RowFact::Answer("5 of 6 tests written".to_owned()));
+    tree.learn(3, LiveFact::Answer { line: "5 of 6 tests written".to_owned() });
     tree.second = 1_072;
     tree.finish(3, OutcomeStatus::Partial, StopReason::TurnsExhausted, 6, 21_000);
     tree.finish(0, OutcomeStatus::Completed, StopReason::Answered, 11, 31_000);
@@ -458,7 +509,7 @@ fn the_end_of_a_failure_says_that_no_file_was_changed() {
     tree.start(0, "orchestrator", "x", 1_000);
     tree.turn(0, 10, 10);
     tree.second = 1_042;
-    tree.learn(0, RowFact::Answer("3 of 5 questions answered".to_owned()));
+    tree.learn(0, LiveFact::Answer { line: "3 of 5 questions answered".to_owned() });
     tree.finish(0, OutcomeStatus::Partial, StopReason::TurnsExhausted, 10, 18_000);
     let hints = ["posse tasks resume k3v9 --max-turns 20", "posse tasks show k3v9"].map(str::to_owned);
     assert_eq!(

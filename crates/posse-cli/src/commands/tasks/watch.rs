@@ -26,7 +26,8 @@ const LOOK: Duration = Duration::from_millis(250);
 pub async fn run(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let id = find(&*store, wanted).await?.id;
-    let observer: &dyn Observer = if global.json { &JsonEvents } else { &PlainLines };
+    let lines = PlainLines::default();
+    let observer: &dyn Observer = if global.json { &JsonEvents } else { &lines };
     let (mut watched, mut told) = (EventCursors::default(), String::new());
     loop {
         // The rows before the records: whatever is written in between is then part of the records.
