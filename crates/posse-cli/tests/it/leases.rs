@@ -245,8 +245,8 @@ fn whoever_gets_a_lease_waits_for_commands_that_may_write_there() {
     until("the command has begun", || has(&place, "other/begun").then_some(()));
     let steps = "[{calls: [{read: {path: src/a.txt}}]}, {text: Done.}]";
     let mut holder = start(&place, "holder", &script(&place, "holder", steps));
-    let note = holder.until(|line| line["type"] == "note" || line["type"] == "turn");
-    assert!(note["note"].as_str().is_some_and(|note| note.contains("waits until a command of")), "{note}");
+    let wait = holder.until(|line| line["type"] == "waiting" || line["type"] == "turn");
+    assert!(wait["why"] == "lease" && wait["paths"] == serde_json::json!(["src/**"]), "{wait}");
     assert_eq!(leases(&place)[0]["process"], holder.id().to_string(), "nobody else gets it meanwhile");
     place.write("workspace/other/go", "");
     assert_eq!(command.end().code, 0);
