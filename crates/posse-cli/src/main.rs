@@ -3,7 +3,6 @@
 
 #![forbid(unsafe_code)]
 
-mod approval_prompt;
 mod args;
 mod columns;
 mod commands;

@@ -1,6 +1,6 @@
-//! Progress view of a session: a live tree on a terminal, one line per change in a pipe, JSON lines on request.
+//! Progress view of a session without a screen: one line per change, or JSON lines on request.
 
-mod live;
+mod partial;
 mod plain;
 
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::Observer;
 
-pub use live::LiveTree;
-pub use plain::PlainLines;
+pub use partial::PartialText;
+pub use plain::{PlainLines, traces};
 
 /// Formats a number for people: 950, 1.2k, 3.4M.
 pub fn count(n: u64) -> String {
@@ -111,16 +111,9 @@ impl Observer for JsonEvents {
     }
 }
 
-/// Picks the progress view for the output.
-pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<LiveTree>>) {
-    if json {
-        return (Arc::new(JsonEvents), None);
-    }
-    if crate::terminal::stderr_is_terminal() {
-        let live = Arc::new(LiveTree::new(title));
-        return (live.clone(), Some(live));
-    }
-    (Arc::new(PlainLines::default()), None)
+/// Picks the progress view for an output without a screen.
+pub fn observer(json: bool) -> Arc<dyn Observer> {
+    if json { Arc::new(JsonEvents) } else { Arc::new(PlainLines::default()) }
 }
 
 #[cfg(test)]

@@ -40,9 +40,18 @@ impl EndSignal {
     /// Returns the error that ends a command while it drives `task`, and remembers the exit code for `main`.
     pub fn interrupt(self, task: &TaskId) -> Error {
         EXIT_CODE.store(self.exit_code(), Ordering::Relaxed);
-        Error::new(ErrorCode::Interrupted, say!("task-interrupted", task, signal = self.name()))
-            .hint(say!("task-interrupted-hint", task))
+        error(self.name(), task)
     }
+}
+
+/// Returns the error of a task that Ctrl-C interrupted.
+pub fn interrupted(task: &TaskId) -> Error {
+    error("Ctrl-C", task)
+}
+
+fn error(signal: &str, task: &TaskId) -> Error {
+    Error::new(ErrorCode::Interrupted, say!("task-interrupted", task, signal))
+        .hint(say!("task-interrupted-hint", task))
 }
 
 /// Returns the exit code of a process that a signal ended.

@@ -5,11 +5,13 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use posse_console::{ConsoleIo, ConsoleOptions, NoticeForm};
 use posse_core::Error;
 use posse_core::text::visible;
 use posse_messages::say;
+use posse_terminal::rows::TreeLayout;
+use posse_terminal::style::{StylePalette, SymbolSet};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::termios::QueueSelector;
 use serde_json::Value;
 
 /// True once a write to standard output has failed.
@@ -94,15 +96,41 @@ pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Tells if a person can read the output and answer.
-pub fn is_attended() -> bool {
-    io::stdin().is_terminal() && stderr_is_terminal()
+/// Returns the terminal that a screen can use: not a dumb one, large enough, and not that of a job in the background.
+pub fn screen() -> Option<ConsoleIo> {
+    let is_dumb = variable("TERM").is_some_and(|name| name == "dumb");
+    let io = ConsoleIo::of_process().ok().flatten().filter(|_| !is_dumb)?;
+    let size = io.size();
+    TreeLayout::has_room(size.columns, size.rows).then_some(io)
 }
 
-/// Discards typed input that was not read yet.
-pub fn discard_typed() {
-    // Where there is no terminal it fails, and there is nothing to forget.
-    let _ = rustix::termios::tcflush(io::stdin(), QueueSelector::IFlush);
+/// Tells if a person can answer at this terminal.
+pub fn is_attended() -> bool {
+    screen().is_some_and(|io| io.has_input())
+}
+
+/// Returns the looks of a screen: colors, characters, and how it calls for attention.
+pub fn looks() -> ConsoleOptions {
+    ConsoleOptions {
+        palette: if colours_are_wanted() { StylePalette::Ansi } else { StylePalette::Plain },
+        symbols: symbols(),
+        has_paste: true,
+        notice: if variable("TMUX").is_some() { NoticeForm::Bell } else { NoticeForm::BellAndText },
+    }
+}
+
+/// ASCII where the locale is not UTF-8, and where box drawing may be two columns wide or missing.
+fn symbols() -> SymbolSet {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    let is_utf8 = locale.is_empty() || locale.contains("utf");
+    let is_wide = ["ja", "zh", "ko"].iter().any(|language| locale.starts_with(language));
+    let is_console = variable("TERM").is_some_and(|name| name == "linux");
+    if is_utf8 && !is_wide && !is_console { SymbolSet::Unicode } else { SymbolSet::Ascii }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Tells whether something can be read within this time, be it the end of the input.
@@ -114,14 +142,8 @@ pub fn is_readable(input: impl AsFd, time: Duration) -> bool {
 
 /// Returns the columns of the terminal, 80 if unknown.
 pub fn width() -> usize {
-    size().0
-}
-
-/// Returns columns and rows of the terminal, 80 by 24 if unknown.
-pub fn size() -> (usize, usize) {
-    let told = rustix::termios::tcgetwinsize(io::stderr()).ok();
-    let or = |told: Option<u16>, usual| told.filter(|told| *told > 0).map_or(usual, usize::from);
-    (or(told.map(|size| size.ws_col), 80), or(told.map(|size| size.ws_row), 24))
+    let told = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| size.ws_col);
+    told.filter(|columns| *columns > 0).map_or(80, usize::from)
 }
 
 pub fn colours() -> bool {
@@ -135,18 +157,13 @@ pub fn colours_are_wanted() -> bool {
 
 /// Colors a line of a unified diff, unless colors are off.
 pub fn diff_line(line: &str) -> String {
-    diff_piece(line, line)
-}
-
-/// Colors a piece of a diff line like the whole line.
-pub fn diff_piece(line: &str, piece: &str) -> String {
     let colour = match line.as_bytes() {
-        _ if !colours_are_wanted() => return piece.to_owned(),
+        _ if !colours_are_wanted() => return line.to_owned(),
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
         [b'+', ..] => "32",
         [b'-', ..] => "31",
         [b'@', b'@', ..] => "36",
-        _ => return piece.to_owned(),
+        _ => return line.to_owned(),
     };
-    format!("\x1b[{colour}m{piece}\x1b[0m")
+    format!("\x1b[{colour}m{line}\x1b[0m")
 }

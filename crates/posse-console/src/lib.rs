@@ -28,6 +28,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod ask;
 mod console;
+pub mod run;
 
 pub use console::{Console, ConsoleEvent, ConsoleEvents, ConsoleIo, ConsoleOptions, NoticeForm};

@@ -1,9 +1,11 @@
 //! Terminal: streamed Markdown ([`markdown`]), rows of the live tree ([`rows`]), the prompt ([`prompt`]), the inline painter
-//! ([`painter`]) and keys ([`keys`]).
+//! ([`painter`]), keys ([`keys`]), a line of typed text ([`input`]) and the dialog about an approval ([`dialog`]).
 //! Size, time and output are arguments; nothing here reads the environment, a clock or a task.
 
 #![forbid(unsafe_code)]
 
+pub mod dialog;
+pub mod input;
 pub mod keys;
 pub mod markdown;
 pub mod painter;

@@ -122,6 +122,11 @@ impl MarkdownStream {
         }
     }
 
+    /// Uses another width from the next block on.
+    pub fn set_width(&mut self, width: usize) {
+        self.style.width = width;
+    }
+
     /// Takes the next piece of text; returns the lines that it finished.
     pub fn push(&mut self, text: &str) -> Vec<StyledLine> {
         for piece in text.split_inclusive('\n') {

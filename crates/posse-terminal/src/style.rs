@@ -262,7 +262,7 @@ impl SymbolSet {
 
     /// Replaces the signs of our own texts that this set does not have.
     pub fn adapt(self, text: &str) -> Cow<'_, str> {
-        const SIGNS: [(&str, &str); 3] = [("↑↓", "Up/Down"), ("·", "|"), ("−", "-")];
+        const SIGNS: [(&str, &str); 4] = [("↑↓", "Up/Down"), ("·", "|"), ("−", "-"), ("↳", ">")];
         match self {
             SymbolSet::Unicode => text.into(),
             SymbolSet::Ascii => {

@@ -5,12 +5,16 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use posse_console::Console;
+use posse_console::ask::{AskEnd, ask};
+use posse_console::run::OPERATOR;
 use posse_core::approval::{
-    ApprovalAnswer, ApprovalScope, ApprovalState, ApprovalVerdict, ParkedCall, call_lines, gist,
+    ApprovalAnswer, ApprovalRequest, ApprovalScope, ApprovalState, ApprovalVerdict, CallLine, DIFF_MARGIN,
+    DecidedBy, ParkedCall, call_lines, gist,
 };
 use posse_core::context::wire::utc;
 use posse_core::text::visible;
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{Error, ErrorCode, Result, spans};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
@@ -20,7 +24,7 @@ use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
 use crate::columns::cut;
-use crate::{approval_prompt, lists, setup, terminal};
+use crate::{lists, setup, terminal};
 
 /// Poll interval for new requests.
 const LOOK: Duration = Duration::from_millis(300);
@@ -85,7 +89,7 @@ fn table(found: &[ParkedCall]) -> TextTable {
 /// Says how much time is left, or how the call was decided.
 fn left(parked: &ParkedCall) -> String {
     match &parked.state {
-        ApprovalState::Open => approval_prompt::time_left(&parked.request),
+        ApprovalState::Open => time_left(&parked.request),
         ApprovalState::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
         ApprovalState::Closed(why) => why.clone(),
     }
@@ -123,12 +127,11 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
     }
     let is_terminal = std::io::stdout().is_terminal();
     for line in call_lines(&parked) {
-        terminal::out(&if is_terminal { approval_prompt::painted(&line, &line.text) } else { line.text });
+        terminal::out(&if is_terminal { painted(&line) } else { line.text });
     }
     terminal::out(&match &parked.state {
         ApprovalState::Open => {
-            let (left, deadline) =
-                (approval_prompt::time_left(&parked.request), utc(parked.request.deadline_ms));
+            let (left, deadline) = (time_left(&parked.request), utc(parked.request.deadline_ms));
             say!("approval-is-open", left, deadline)
         }
         ApprovalState::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
@@ -161,7 +164,7 @@ async fn give(
             .unwrap_or_default(),
         reason: args.reason,
         expires_ms: args.expires.map(|seconds| now.saturating_add(seconds * 1000)),
-        ..approval_prompt::by_operator(verdict)
+        ..ApprovalAnswer::new(verdict, DecidedBy::Person(OPERATOR.to_owned()), now)
     };
     let answered = store.answer(&parked.id, &parked.request.hash, answer).await?;
     match json {
@@ -184,10 +187,10 @@ async fn watch(store: &SqliteStore, json: bool) -> Result<ExitCode> {
             if !known.insert(parked.id.clone()) {
                 continue;
             }
-            if answers_here {
-                approval_prompt::ask(store, &parked.id).await?;
-            } else {
+            if !answers_here {
                 tell(parked, json);
+            } else if ask_here(store, parked).await? == AskEnd::Stopped {
+                return Ok(ExitCode::from(130));
             }
         }
         let gone: Vec<String> =
@@ -197,5 +200,31 @@ async fn watch(store: &SqliteStore, json: bool) -> Result<ExitCode> {
             tell(&store.approval(&id).await?, json);
         }
         tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Asks the person here about a call. Without a terminal any more, the call waits for an answer from elsewhere.
+async fn ask_here(store: &SqliteStore, parked: &ParkedCall) -> Result<AskEnd> {
+    let Some(io) = terminal::screen() else { return Ok(AskEnd::Later) };
+    let failed = |e| Error::new(ErrorCode::Io, say!("screen-not-opened")).caused_by(e);
+    let options = terminal::looks();
+    let (console, mut events) = Console::open(io, options).map_err(failed)?;
+    ask(&console, &mut events, options.symbols, store, parked).await
+}
+
+/// Formats the time left, such as `denied automatically in 10 min`.
+fn time_left(request: &ApprovalRequest) -> String {
+    let left = spans::in_words(request.deadline_ms.saturating_sub(now_ms()) / 1000);
+    match request.on_deadline {
+        ApprovalVerdict::Approve => say!("approved-in", left),
+        ApprovalVerdict::Deny => say!("denied-in", left),
+    }
+}
+
+/// Colors a line if it belongs to a diff.
+fn painted(line: &CallLine) -> String {
+    match line.text.strip_prefix(DIFF_MARGIN).filter(|_| line.is_diff) {
+        None => line.text.clone(),
+        Some(of_diff) => format!("{DIFF_MARGIN}{}", terminal::diff_line(of_diff)),
     }
 }

@@ -12,7 +12,7 @@ use posse_runtime::driver::ResumeMode;
 use posse_runtime::session::fresh_id;
 use rustyline::error::ReadlineError;
 
-use super::drive::{ProgressView, RunSession, RunView, RunWork};
+use super::drive::{ProgressView, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::run::{self, LeadAgent};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, GlobalArgs, RunOptions};
@@ -73,7 +73,7 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
             }
         }
         // A session per message: Ctrl-C stops an answer, not the conversation.
-        let room = talk.room(&args.how, global.json, &line)?;
+        let room = talk.room(&args.how, global.json)?;
         let began = Instant::now();
         let work = match talk.id.clone() {
             Some(id) => RunWork::GoOn { id, onward: ResumeMode::Message(line) },
@@ -86,7 +86,8 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
             },
         };
         let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
-        let outcome = room.work(work).await?;
+        // A message ends with an outcome: Ctrl-C cancels it.
+        let WorkEnd::Ended(outcome) = room.work(work).await? else { break };
         code = room.ended(&task, &talk.lead.agent, &outcome, began).await.conclude().await;
     }
     talk.setup().close_servers().await;
@@ -184,8 +185,8 @@ impl ChatSession {
         Ok(())
     }
 
-    fn room(&self, how: &RunOptions, json: bool, title: &str) -> Result<RunSession> {
-        let view = RunView { progress: ProgressView::Shown, json, title };
+    fn room(&self, how: &RunOptions, json: bool) -> Result<RunSession> {
+        let view = RunView { progress: ProgressView::Shown, json, kind: RunKind::Message };
         match &self.place {
             SessionSource::New(setup) => {
                 run::room(setup, how, setup.tools()?, &self.lead, self.session_id.clone(), view)

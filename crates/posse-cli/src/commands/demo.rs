@@ -27,7 +27,7 @@ use posse_runtime::session::{
 use posse_runtime::toolbox::Toolbox;
 use posse_store::SqliteStore;
 
-use super::drive::{ProgressView, RunAids, RunSession, RunView, RunWork};
+use super::drive::{ProgressView, RunAids, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use crate::args::GlobalArgs;
 use crate::setup::{Setup, name};
 use crate::terminal;
@@ -87,7 +87,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     let effects = tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
     let operator = OperatorGrant { grant, effects, read_only: false, denied: Vec::new() };
     let aids = RunAids { operator, servers: Arc::default(), worktrees: None, asks: false, regrants: false };
-    let view = RunView { progress: ProgressView::Shown, json: global.json, title: TASK };
+    let view = RunView { progress: ProgressView::Shown, json: global.json, kind: RunKind::Demo };
     let room = RunSession::new(parts, view, aids)?;
     let orchestrator = Agent {
         limits: Limits { turns_max: 200, ..Limits::default() },
@@ -96,7 +96,12 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     let began = Instant::now();
     let agent = Box::new(orchestrator.clone());
     let (task, verify, notes) = (TASK.to_owned(), Vec::new(), Vec::new());
-    let outcome = room.work(RunWork::Start { agent, task, verify, notes, delivery: None }).await?;
+    let work = RunWork::Start { agent, task, verify, notes, delivery: None };
+    let outcome = match room.work(work).await? {
+        WorkEnd::Ended(outcome) => outcome,
+        WorkEnd::Interrupted(code) => return Ok(code),
+        WorkEnd::Left => return Ok(ExitCode::SUCCESS),
+    };
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }
@@ -110,7 +115,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
 
 /// Prints the shared context, and in a pipe, where no tree was shown, the state of each subagent.
 async fn summarise(room: &RunSession, store: &dyn JournalStore, session_id: &str) -> Result<()> {
-    if room.live.is_none() {
+    if !room.has_screen() {
         let children = TaskFilter::ChildrenOf(TaskId::root(session_id));
         for row in store.find_tasks(TaskQuery::of(children)).await?.iter().rev() {
             terminal::note(&format!(

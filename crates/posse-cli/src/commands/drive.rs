@@ -1,9 +1,13 @@
 //! Session, progress view and stopping, shared by `run`, `chat`, `demo` and `tasks resume`.
 
+use std::io::IsTerminal;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use posse_console::Console;
+use posse_console::run::{RunDesk, RunEnd, RunLooks, RunScreen};
 use posse_core::agent::Agent;
 use posse_core::envelope::envelope;
 use posse_core::grant::Grant;
@@ -20,23 +24,27 @@ use posse_git::WorktreeProvider;
 use posse_mcp::registry::ServerRegistry;
 use posse_messages::say;
 use posse_runtime::driver::ResumeMode;
-use posse_runtime::session::{Session, SessionBuilder};
+use posse_runtime::session::{Session, SessionBuilder, SessionSources};
 use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::Value;
-use tokio::signal::unix::{Signal, SignalKind};
+use tokio::signal::unix::SignalKind;
 
-use crate::approval_prompt::ApprovalPrompt;
-use crate::render::{self, LiveTree, file, tokens, with_subagents};
-use crate::{signals, terminal};
+use crate::render::{self, PartialText, file, tokens, with_subagents};
+use crate::{signals, terminal, wire};
+
+/// Time for giving the tasks of an interrupted run back.
+const RELEASE_MAX: Duration = Duration::from_millis(500);
+/// Exit code after Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// A session at this terminal: shown while it runs, stopped by signals, concluded with a report.
 pub struct RunSession {
     pub session: Arc<Session>,
-    pub live: Option<Arc<LiveTree>>,
     pub json: bool,
+    kind: RunKind,
     aids: RunAids,
-    /// Asks about calls at this terminal.
-    prompt: Option<ApprovalPrompt>,
+    screen: Option<Arc<RunScreen>>,
+    partial: Arc<PartialText>,
 }
 
 /// Values that explain and conclude a run.
@@ -52,13 +60,13 @@ pub struct RunAids {
 
 /// Presentation of a session.
 #[derive(Clone, Copy)]
-pub struct RunView<'a> {
+pub struct RunView {
     pub progress: ProgressView,
     pub json: bool,
-    pub title: &'a str,
+    pub kind: RunKind,
 }
 
-impl RunView<'_> {
+impl RunView {
     /// Tells if a person can answer questions here.
     pub fn is_attended(&self) -> bool {
         matches!(self.progress, ProgressView::Shown) && !self.json && terminal::is_attended()
@@ -70,6 +78,19 @@ impl RunView<'_> {
 pub enum ProgressView {
     Shown,
     Silent,
+}
+
+/// Sort of a run, which decides what a screen shows and what Ctrl-C does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RunKind {
+    /// A task: its text is streamed, it can be left running, Ctrl-C interrupts it.
+    Task,
+    /// A task whose answer becomes a report in another form.
+    Report,
+    /// A task that no other process can drive.
+    Demo,
+    /// A message of a conversation: Ctrl-C ends the answer, not the conversation.
+    Message,
 }
 
 /// Work to do in a session.
@@ -88,21 +109,40 @@ pub enum RunWork {
     },
 }
 
+/// End of the work in a session.
+pub enum WorkEnd {
+    Ended(Arc<Outcome>),
+    /// Interrupted by the person, who was told how to resume it.
+    Interrupted(ExitCode),
+    /// The person left: a worker is to go on with it.
+    Left,
+}
+
 impl RunSession {
     /// Builds the session and its view.
-    pub fn new(mut parts: SessionBuilder, view: RunView<'_>, aids: RunAids) -> Result<Self> {
-        let mut live = None;
+    pub fn new(mut parts: SessionBuilder, view: RunView, aids: RunAids) -> Result<Self> {
+        let partial = Arc::new(PartialText::default());
+        let mut screen = None;
         if let ProgressView::Shown = view.progress {
-            let (observer, tree) = render::observer(view.json, view.title);
-            parts.watchers.observers = parts.watchers.observers.with(observer);
-            live = tree;
+            screen = match (view.json, terminal::screen()) {
+                (false, Some(io)) => {
+                    let root = TaskId::root(&parts.id);
+                    Some(Arc::new(RunScreen::new(root, looks(view.kind), io.size())))
+                }
+                _ => None,
+            };
+            let observers = parts.watchers.observers.with(match &screen {
+                Some(screen) => screen.clone(),
+                None => render::observer(view.json),
+            });
+            parts.watchers.observers = observers.with(partial.clone());
         }
-        let prompt = aids.asks.then(|| {
-            let (prompt, asked) = ApprovalPrompt::new(parts.sources.store.clone());
-            parts.watchers.observers = parts.watchers.observers.with(asked);
-            prompt
-        });
-        Ok(Self { session: parts.build()?, live, json: view.json, aids, prompt })
+        Ok(Self { session: parts.build()?, json: view.json, kind: view.kind, aids, screen, partial })
+    }
+
+    /// Tells whether progress is shown as a live tree.
+    pub fn has_screen(&self) -> bool {
+        self.screen.is_some()
     }
 
     /// Returns the operator's grant to this session.
@@ -112,83 +152,124 @@ impl RunSession {
 
     /// Drives the work to its end or until the person stops it. SIGTERM and SIGHUP leave the task as `kill -9` would:
     /// nothing more is written, and the error says how to resume.
-    pub async fn work(&self, work: RunWork) -> Result<Arc<Outcome>> {
+    pub async fn work(&self, work: RunWork) -> Result<WorkEnd> {
         let task = match &work {
             RunWork::Start { .. } => TaskId::root(self.session.id()),
             RunWork::GoOn { id, .. } => id.clone(),
         };
-        let working = async {
-            match work {
-                RunWork::Start { agent, task, verify, notes, delivery } => {
-                    self.session.run_with_delivery(*agent, task, verify, notes, delivery).await
-                }
-                RunWork::GoOn { id, onward } if self.aids.regrants => {
-                    self.session.resume_regranted(id, onward).await
-                }
-                RunWork::GoOn { id, onward } => self.session.resume(id, onward).await,
+        self.partial.watch(&task);
+        if let Some(screen) = &self.screen {
+            screen.watch(&task);
+        }
+        let ended = self.drive(&task, work).await;
+        for line in self.screen.iter().flat_map(|screen| screen.take_lines()) {
+            terminal::note(&line.to_ansi(terminal::looks().palette));
+        }
+        match ended? {
+            DriveEnd::Outcome(outcome) => Ok(WorkEnd::Ended(outcome?)),
+            DriveEnd::Stopped(RunEnd::Interrupted) => Ok(WorkEnd::Interrupted(self.interrupt(&task).await)),
+            DriveEnd::Stopped(RunEnd::Left) => {
+                self.session.release_tasks(&task).await?;
+                Ok(WorkEnd::Left)
             }
-        };
-        let ticking = async {
-            match &self.live {
-                Some(live) => live.tick().await,
-                None => std::future::pending().await,
-            }
-        };
-        let outcome = tokio::select! {
+        }
+    }
+
+    /// Drives the work until it ends or is stopped. The work is dropped when this returns.
+    async fn drive(&self, task: &TaskId, work: RunWork) -> Result<DriveEnd> {
+        let mut working = pin!(self.perform(work));
+        let attending = pin!(self.attend());
+        let stopped = tokio::select! {
             // Signals are received before anything else, so that an early Ctrl-C counts.
             biased;
-            e = self.listen(&task) => Err(e),
-            outcome = working => outcome,
-            () = ticking => unreachable!("the ticker never ends"),
-            e = self.answer() => Err(e),
+            stopped = self.listen(task) => stopped?,
+            outcome = &mut working => return Ok(self.outcome(outcome)),
+            stopped = attending => stopped?,
         };
-        if let Some(live) = &self.live {
-            live.finish();
+        if self.kind == RunKind::Message && stopped == RunEnd::Interrupted {
+            self.session.stop().now.cancel();
+            return Ok(self.outcome(working.await));
         }
-        outcome
+        Ok(DriveEnd::Stopped(stopped))
     }
 
-    /// Asks the person here about waiting calls.
-    async fn answer(&self) -> Error {
-        match &self.prompt {
-            Some(prompt) => prompt.work(self.live.as_deref()).await,
-            None => std::future::pending().await,
-        }
-    }
-
-    /// Resolves when a signal ends the work: the third Ctrl-C, SIGTERM or SIGHUP.
-    async fn listen(&self, task: &TaskId) -> Error {
-        let receivers = signals::receiver(SignalKind::interrupt())
-            .and_then(|interrupt| Ok((interrupt, signals::EndSignals::listen()?)));
-        let (mut interrupt, mut end) = match receivers {
-            Ok(receivers) => receivers,
-            Err(e) => return e,
-        };
-        tokio::select! {
-            signal = end.recv() => signal.interrupt(task),
-            () = self.heed_ctrl_c(&mut interrupt) => {
-                Error::new(ErrorCode::Io, say!("stopped-by-third")).hint(say!("stopped-by-third-hint", task))
+    async fn perform(&self, work: RunWork) -> Result<Arc<Outcome>> {
+        match work {
+            RunWork::Start { agent, task, verify, notes, delivery } => {
+                self.session.run_with_delivery(*agent, task, verify, notes, delivery).await
             }
+            RunWork::GoOn { id, onward } if self.aids.regrants => {
+                self.session.resume_regranted(id, onward).await
+            }
+            RunWork::GoOn { id, onward } => self.session.resume(id, onward).await,
         }
     }
 
-    /// Handles Ctrl-C: the first stops after the current step, the second stops now, the third ends the process at
-    /// once.
-    async fn heed_ctrl_c(&self, interrupt: &mut Signal) {
-        interrupt.recv().await;
-        self.say(&say!("stopping-after-step"));
-        self.session.stop().soon.cancel();
-        interrupt.recv().await;
-        self.say(&say!("stopping-now"));
-        self.session.stop().now.cancel();
-        interrupt.recv().await;
+    /// Prints an answer that was not streamed, while the screen is there.
+    fn outcome(&self, outcome: Result<Arc<Outcome>>) -> DriveEnd {
+        if let (Some(screen), Ok(outcome)) = (&self.screen, &outcome) {
+            screen.print_answer(&outcome.text);
+        }
+        DriveEnd::Outcome(outcome)
     }
 
-    fn say(&self, text: &str) {
-        match &self.live {
-            Some(live) => live.note(text),
-            None => terminal::note(text),
+    /// Serves the screen, if there is one, until the person stops the work.
+    async fn attend(&self) -> Result<RunEnd> {
+        let (Some(screen), Some(io)) = (&self.screen, terminal::screen()) else {
+            return std::future::pending().await;
+        };
+        let failed = |e| Error::new(ErrorCode::Io, say!("screen-not-opened")).caused_by(e);
+        let (console, events) = Console::open(io, terminal::looks()).map_err(failed)?;
+        let SessionSources { store, owner, .. } = self.session.sources();
+        let desk = RunDesk { store: store.clone(), owner: owner.clone(), asks: self.aids.asks };
+        Ok(screen.attend(console, events, &desk).await)
+    }
+
+    /// Resolves when a signal stops the work; SIGTERM and SIGHUP end it with an error.
+    async fn listen(&self, task: &TaskId) -> Result<RunEnd> {
+        let mut interrupt = signals::receiver(SignalKind::interrupt())?;
+        let mut end = signals::EndSignals::listen()?;
+        tokio::select! {
+            signal = end.recv() => Err(signal.interrupt(task)),
+            _ = interrupt.recv() => Ok(RunEnd::Interrupted),
         }
+    }
+
+    /// Gives the tasks back, prints what there is, and says how to resume. A second Ctrl-C ends the process at once.
+    async fn interrupt(&self, task: &TaskId) -> ExitCode {
+        tokio::spawn(async {
+            if let Ok(mut interrupt) = signals::receiver(SignalKind::interrupt()) {
+                interrupt.recv().await;
+                std::process::exit(INTERRUPTED.into());
+            }
+        });
+        // Tasks that are not given back are those of a dead process a moment later.
+        let released = tokio::time::timeout(RELEASE_MAX, self.session.release_tasks(task)).await;
+        let released = released.ok().and_then(Result::ok).unwrap_or_default();
+        let text = self.partial.text();
+        if self.json {
+            let mut error = wire::error(&signals::interrupted(task));
+            error["text"] = text.into();
+            terminal::out(&error.to_string());
+            return ExitCode::from(INTERRUPTED);
+        }
+        let is_on_screen = self.screen.is_some() && self.kind != RunKind::Report && stdout_is_terminal();
+        if !text.trim().is_empty() && !is_on_screen {
+            terminal::deliver(text.trim_end());
+        }
+        match &self.screen {
+            Some(screen) => {
+                screen.interrupt(&released);
+                self.print_ending(screen, &[say!("end-resume", id = task)]);
+            }
+            None => terminal::note(&say!("run-interrupted", task)),
+        }
+        ExitCode::from(INTERRUPTED)
+    }
+
+    fn print_ending(&self, screen: &RunScreen, hints: &[String]) {
+        let palette = terminal::looks().palette;
+        screen.ending(hints).iter().for_each(|line| terminal::note(&line.to_ansi(palette)));
     }
 
     /// Describes a run that has ended. Its spending is read from the store, with that of its subagents.
@@ -204,6 +285,28 @@ impl RunSession {
         let tree = self.session.sources().store.tree_total(id).await.unwrap_or(own);
         EndedRun { room: self, id, agent, outcome, began, tree }
     }
+}
+
+/// End of driving: the outcome, or the wish of the person.
+enum DriveEnd {
+    Outcome(Result<Arc<Outcome>>),
+    Stopped(RunEnd),
+}
+
+/// Returns what a screen shows of a run.
+fn looks(kind: RunKind) -> RunLooks {
+    let options = terminal::looks();
+    RunLooks {
+        palette: options.palette,
+        symbols: options.symbols,
+        streams: kind != RunKind::Report,
+        can_leave: matches!(kind, RunKind::Task | RunKind::Report),
+        notes: render::traces,
+    }
+}
+
+fn stdout_is_terminal() -> bool {
+    std::io::stdout().is_terminal()
 }
 
 /// A run that has ended, to be reported.
@@ -228,13 +331,22 @@ impl EndedRun<'_> {
             terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
         }
-        self.remark().await;
         let text = outcome.text.trim_end();
-        if !text.is_empty() {
-            terminal::deliver(text);
+        if let Some(screen) = &room.screen {
+            self.remark_details().await;
+            if !text.is_empty() && !stdout_is_terminal() {
+                terminal::deliver(text);
+            }
+            screen.settle_changes(edits.iter().map(|edit| edit.change.clone()).collect());
+            room.print_ending(screen, &self.hints(!edits.is_empty()));
+        } else {
+            self.remark().await;
+            if !text.is_empty() {
+                terminal::deliver(text);
+            }
+            tell_edits(id, &edits);
+            terminal::note(&self.summary());
         }
-        tell_edits(id, &edits);
-        terminal::note(&self.summary());
         for task in self.kept_apart() {
             terminal::note(&say!("changes-kept-apart", task));
         }
@@ -302,12 +414,32 @@ impl EndedRun<'_> {
 
     /// Prints notes that belong before the answer.
     pub async fn remark(&self) {
-        let Self { room, id, agent, outcome, began, .. } = self;
-        for left in room.session.left_running() {
-            terminal::note(&say!("goes-on-with-worker", left));
-        }
+        let Self { id, agent, outcome, began, .. } = self;
         if outcome.status() != OutcomeStatus::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));
+        }
+        self.remark_details().await;
+    }
+
+    /// Returns the commands that make sense after this end.
+    fn hints(&self, has_edits: bool) -> Vec<String> {
+        let Self { id, agent, outcome, .. } = self;
+        let resume = match outcome.status() {
+            OutcomeStatus::Completed => None,
+            OutcomeStatus::Failed => Some(say!("end-try-again", id)),
+            OutcomeStatus::Partial | OutcomeStatus::Cancelled => {
+                Some(format!("posse tasks resume {id}{}", more_flags(agent, outcome)))
+            }
+        };
+        let diff = has_edits.then(|| format!("posse tasks diff {id}"));
+        resume.into_iter().chain(diff).chain([format!("posse tasks show {id}")]).collect()
+    }
+
+    /// Prints what differs from a run without surprises.
+    async fn remark_details(&self) {
+        let Self { room, agent, outcome, .. } = self;
+        for left in room.session.left_running() {
+            terminal::note(&say!("goes-on-with-worker", left));
         }
         let stopped = self.stopped_with().await;
         if !stopped.is_empty() {
@@ -386,15 +518,20 @@ fn headline(id: &TaskId, agent: &Agent, outcome: &Outcome, took: Duration) -> St
         StopReason::TurnsExhausted => say!("turn-limit-reached", turns = outcome.turns),
         other => other.wire().replace('_', " "),
     };
-    let more = match outcome.stop {
+    let more = more_flags(agent, outcome);
+    let seconds = format!("{:.1}", took.as_secs_f64());
+    let what = say!("stopped-after", reason = format_args!("{reason}{detail}"), seconds);
+    let onward = say!("continue-with", id, more);
+    format!("{} · {what}\n  {onward}", outcome.status().wire())
+}
+
+/// Returns the flags that give a resumed task more of what it ran out of.
+fn more_flags(agent: &Agent, outcome: &Outcome) -> String {
+    match outcome.stop {
         StopReason::TurnsExhausted => format!(" --max-turns {}", outcome.turns.max(1) * 2),
         StopReason::DeadlinePassed => {
             format!(" --timeout {}", (agent.limits.wall_ms_max / 1000).max(1).saturating_mul(2))
         }
         _ => String::new(),
-    };
-    let seconds = format!("{:.1}", took.as_secs_f64());
-    let what = say!("stopped-after", reason = format_args!("{reason}{detail}"), seconds);
-    let onward = say!("continue-with", id, more);
-    format!("{} · {what}\n  {onward}", outcome.status().wire())
+    }
 }

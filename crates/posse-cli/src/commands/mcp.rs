@@ -33,7 +33,7 @@ use posse_telemetry::transcript;
 use tokio::signal::unix::SignalKind;
 use tokio_util::sync::CancellationToken;
 
-use super::drive::{ProgressView, RunView};
+use super::drive::{ProgressView, RunKind, RunView};
 use super::run::{self, SessionPlan};
 use super::tasks::status;
 use super::worker;
@@ -195,7 +195,7 @@ async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
     let (grant, caps) = (setup.grant_to_hosts(&how, &write, &found)?, setup.caps(&how));
     let policy = SessionPolicy { facades, ..setup.policy(grant, caps)? };
     let plan = SessionPlan { id: session_id, store, policy, apart_from: None, regrants: false };
-    let view = RunView { progress: ProgressView::Silent, json: false, title: "" };
+    let view = RunView { progress: ProgressView::Silent, json: false, kind: RunKind::Task };
     let room = run::open(setup, &how, found, plan, view)?;
     Ok(Arc::new(room.session.host(agent, Some(localized!("mcp-writing-advice").english().to_owned())).await?))
 }

@@ -18,7 +18,7 @@ use posse_runtime::session::facades::{Facade, SessionFacades};
 use posse_runtime::session::fresh_id;
 use serde_json::Value;
 
-use super::drive::{EndedRun, ProgressView, RunView, RunWork};
+use super::drive::{EndedRun, ProgressView, RunKind, RunView, RunWork, WorkEnd};
 use super::exit_code;
 use super::run::{self, LeadAgent};
 use crate::args::{GlobalArgs, ReviewArgs};
@@ -56,14 +56,19 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<ExitCode> {
     let plan = ReviewPlan { target, files: changes.files, cut: request.cut, notes: changes.notes };
     let id = TaskId::root(&fresh_id());
     // The report goes to standard output in one piece, so progress is shown to people only.
-    let view = RunView { progress: ProgressView::Shown, json: false, title: &request.title };
+    let view = RunView { progress: ProgressView::Shown, json: false, kind: RunKind::Report };
     let room = run::room(&setup, &how, setup.tools()?, &lead, id.session().to_owned(), view)?;
     let began = Instant::now();
     let (agent, delivery) = (Box::new(lead.agent.clone()), Some(plan.to_delivery()));
     let (task, verify, notes) = (request.task, Vec::new(), Vec::new());
-    let outcome = room.work(RunWork::Start { agent, task, verify, notes, delivery }).await;
+    let ended = room.work(RunWork::Start { agent, task, verify, notes, delivery }).await;
     setup.close_servers().await;
-    let code = conclude(&plan, &room.ended(&id, &lead.agent, &*outcome?, began).await).await;
+    let outcome = match ended? {
+        WorkEnd::Ended(outcome) => outcome,
+        WorkEnd::Interrupted(code) => return Ok(code),
+        WorkEnd::Left => return run::leave(global, &id, &how),
+    };
+    let code = conclude(&plan, &room.ended(&id, &lead.agent, &outcome, began).await).await;
     retention::apply_later(global, &setup.config.store, &setup.state);
     code
 }

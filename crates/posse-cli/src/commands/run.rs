@@ -32,7 +32,7 @@ use posse_sandbox::scratch;
 use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::drive::{ProgressView, RunAids, RunSession, RunView, RunWork};
+use super::drive::{ProgressView, RunAids, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::worker::{self, joined};
 
 use crate::args::{GlobalArgs, RunArgs, RunOptions};
@@ -116,7 +116,7 @@ async fn run_in(
         None => prompt.text,
     };
     let progress = if args.detach { ProgressView::Silent } else { ProgressView::Shown };
-    let view = RunView { progress, json: global.json, title: &task };
+    let view = RunView { progress, json: global.json, kind: RunKind::Task };
     let room = room(setup, &args.how, found, &lead, id.session().to_owned(), view)?;
     check_model(&*setup.models(&args.how)?, &lead.agent, &setup.caps(&args.how).least(&lead.caps))?;
     // Before any line about progress, and after every error that prevents the task.
@@ -129,21 +129,36 @@ async fn run_in(
         return detached(global, &created?, &args.how);
     }
     let work = RunWork::Start { agent: Box::new(agent.clone()), task, verify, notes, delivery: None };
-    let outcome = room.work(work).await;
+    let ended = room.work(work).await;
     setup.close_servers().await;
-    let code = room.ended(&id, &agent, &*outcome?, began).await.conclude().await;
+    let code = match ended? {
+        WorkEnd::Ended(outcome) => room.ended(&id, &agent, &outcome, began).await.conclude().await,
+        WorkEnd::Interrupted(code) => code,
+        WorkEnd::Left => leave(global, &id, &args.how)?,
+    };
     retention::apply_later(global, &setup.config.store, &setup.state);
     Ok(code)
 }
 
-/// Starts a worker for a detached task, and says how to follow it.
-fn detached(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<ExitCode> {
+/// Starts a worker for a task that the person left running, and says how to follow it.
+pub fn leave(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<ExitCode> {
+    start_worker(global, id, how)?;
+    terminal::note(&say!("task-left", id));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start_worker(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<()> {
     let mut flags: Vec<OsString> = vec![joined("--task", id.as_str())];
     flags.extend(how.common.trust.then(|| "--trust".into()));
     if let Some(mode) = how.common.approvals.and_then(|mode| mode.to_possible_value()) {
         flags.push(joined("--approvals", mode.get_name()));
     }
-    worker::start(global, &flags).map_err(|e| e.hint(say!("task-interrupted-hint", task = id)))?;
+    worker::start(global, &flags).map_err(|e| e.hint(say!("task-interrupted-hint", task = id)))
+}
+
+/// Starts a worker for a detached task, and says how to follow it.
+fn detached(global: &GlobalArgs, id: &TaskId, how: &RunOptions) -> Result<ExitCode> {
+    start_worker(global, id, how)?;
     if global.json {
         terminal::out(&json!({ "type": "detached", "task_id": id.as_str() }).to_string());
     } else {
@@ -243,7 +258,7 @@ pub fn room(
     found: ToolInventory,
     lead: &LeadAgent,
     session_id: String,
-    view: RunView<'_>,
+    view: RunView,
 ) -> Result<RunSession> {
     let regrants = lead.mode_changed;
     let mode = setup.mode(how, &found)?.mode;
@@ -271,7 +286,7 @@ pub fn open(
     how: &RunOptions,
     found: ToolInventory,
     plan: SessionPlan,
-    view: RunView<'_>,
+    view: RunView,
 ) -> Result<RunSession> {
     scratch::remove_abandoned(setup.sandbox.temporary());
     for problem in &found.problems {

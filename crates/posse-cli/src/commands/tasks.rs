@@ -36,7 +36,7 @@ use posse_store::SqliteStore;
 use posse_tools::edits::EditSpan;
 use serde_json::json;
 
-use super::drive::{ProgressView, RunSession, RunView, RunWork};
+use super::drive::{ProgressView, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::run::{self, SessionPlan};
 use super::{export, gc, review};
 use crate::args::{ExtraLimits, GlobalArgs, RunOptions, TaskFlags, TasksCommand};
@@ -125,17 +125,25 @@ async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result
     let common = TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() };
     let how = RunOptions { common, mode: more.mode, ..RunOptions::default() };
     // A review report is printed in one piece, so its progress is for people.
-    let json = global.json && ReviewPlan::of(start).is_none();
-    let view = RunView { progress: ProgressView::Shown, json, title: &row.title };
+    let is_review = ReviewPlan::of(start).is_some();
+    let (json, kind) = match is_review {
+        true => (false, RunKind::Report),
+        false => (global.json, RunKind::Task),
+    };
+    let view = RunView { progress: ProgressView::Shown, json, kind };
     let room = taken_up.room(&how, view)?;
     run::check_model(&*taken_up.setup.models(&how)?, &start.agent, &taken_up.caps(&how))?;
     taken_up.tell_mode(how.mode, global.json)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = ResumeMode::Finish { turns_max: more.max_turns, wall_ms_max };
-    let outcome = room.work(RunWork::GoOn { id: row.id.clone(), onward }).await;
+    let ended = room.work(RunWork::GoOn { id: row.id.clone(), onward }).await;
     taken_up.setup.close_servers().await;
-    let outcome = outcome?;
+    let outcome = match ended? {
+        WorkEnd::Ended(outcome) => outcome,
+        WorkEnd::Interrupted(code) => return Ok(code),
+        WorkEnd::Left => return run::leave(global, &row.id, &how),
+    };
     // The final report uses the time limit of this resume.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
@@ -205,7 +213,7 @@ impl TakenUp {
 
     /// Opens the session of the resumed task. Only mode, recording and cost limit of `how` apply. Without a mode the
     /// task keeps its own.
-    pub fn room(&self, how: &RunOptions, view: RunView<'_>) -> Result<RunSession> {
+    pub fn room(&self, how: &RunOptions, view: RunView) -> Result<RunSession> {
         let Self { row, start, setup, store } = self;
         let of_servers = start.grant.tools().filter(|name| is_about_servers(name)).map(str::to_owned);
         setup.servers(ServerFilter::These(&of_servers.collect::<Vec<_>>()));

@@ -23,7 +23,7 @@ use serde_json::json;
 use tokio::signal::unix::SignalKind;
 use tokio::task::LocalSet;
 
-use super::drive::{ProgressView, RunSession, RunView};
+use super::drive::{ProgressView, RunKind, RunSession, RunView};
 use super::review;
 use super::tasks::{TakenUp, find};
 use crate::args::{GlobalArgs, RunOptions, TaskFlags, WorkerArgs};
@@ -117,13 +117,10 @@ impl Worker {
             self.tell(&row.id, &outcome).await;
             return Ok(());
         }
-        let title = row.title.clone();
         // Everything that can fail without the task comes before the claim.
         let taken_up = TakenUp::read(&self.global, self.store.clone(), row).await?;
-        let room = taken_up.room(
-            &self.how,
-            RunView { progress: ProgressView::Silent, json: self.global.json, title: &title },
-        )?;
+        let (progress, json) = (ProgressView::Silent, self.global.json);
+        let room = taken_up.room(&self.how, RunView { progress, json, kind: RunKind::Task })?;
         room.session.check_model(&taken_up.start.agent)?;
         taken_up.take().await?;
         let driven = self.drive(&taken_up, &room).await;

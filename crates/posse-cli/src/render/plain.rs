@@ -67,6 +67,21 @@ fn fact_line(fact: &LiveFact) -> Option<String> {
     })
 }
 
+/// Formats the lines that stay on a screen after its tree has moved on: failures, changed files, notes.
+pub fn traces(event: &Event) -> Vec<String> {
+    match event {
+        Event::Noted { note } => vec![visible(note).into_owned()],
+        Event::ToolRefused { .. }
+        | Event::ToolFinished { .. }
+        | Event::ModelFailed { .. }
+        | Event::Verified { .. } => {
+            let said = line(event).map(|line| visible(&line).into_owned());
+            said.into_iter().chain(changed(event, false)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Formats an event worth a line. Starts of tool calls are included: otherwise a hanging one would be invisible.
 pub fn line(event: &Event) -> Option<String> {
     Some(match event {

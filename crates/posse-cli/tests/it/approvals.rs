@@ -1,7 +1,11 @@
 //! Calls that wait for a person's yes: answered from another process, at the terminal, or by nobody.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
+use std::process::Child;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -201,33 +205,77 @@ fn a_wrong_spelling_does_not_silently_ask_about_nothing() {
     assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
 }
 
-/// Answers at a terminal: what is typed after what is seen.
-fn talk(place: &Place, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
-    let terminal = Terminal::new(100);
-    let mut command = place.posse(args.iter().copied());
-    command.env("TERM", "xterm");
-    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let (mut hand, shown, reader) = terminal.watch();
-    let mut from = 0;
-    for (sees, types) in typed {
-        from = until(sees, || {
-            let shown = shown.lock().unwrap();
-            shown[from..].find(sees).map(|at| from + at + sees.len())
-        });
-        hand.write_all(format!("{types}\r").as_bytes()).unwrap();
-    }
-    let status = child.wait().unwrap();
-    reader.join().unwrap();
-    let shown = shown.lock().unwrap().clone();
-    assert!(!shown.contains("panicked"), "{shown}");
-    (status.code().unwrap(), shown)
+/// A program at a terminal with a person.
+struct Conversation {
+    child: Child,
+    hand: File,
+    shown: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+    /// Length of what was seen already.
+    seen: usize,
 }
 
-/// An added line of a diff, as a terminal gets it.
-fn added(line: &str) -> String {
-    format!("  | \u{1b}[32m+{line}\u{1b}[0m\r\n")
+impl Conversation {
+    fn start(place: &Place, args: &[&str]) -> Self {
+        Self::start_on(Terminal::new(100), place, args)
+    }
+
+    fn start_on(terminal: Terminal, place: &Place, args: &[&str]) -> Self {
+        let mut command = place.posse(args.iter().copied());
+        command.env("TERM", "xterm");
+        command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+        let child = command.spawn().unwrap();
+        drop(command);
+        let (hand, shown, reader) = terminal.watch();
+        Self { child, hand, shown, reader, seen: 0 }
+    }
+
+    fn shown(&self) -> String {
+        self.shown.lock().unwrap().clone()
+    }
+
+    fn finds(&mut self, text: &str) -> bool {
+        let found = self.shown()[self.seen..].find(text);
+        self.seen += found.map_or(0, |at| at + text.len());
+        found.is_some()
+    }
+
+    fn sees(&mut self, text: &str) {
+        until(text, || self.finds(text).then_some(()));
+    }
+
+    fn types(&mut self, text: &str) {
+        self.hand.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Presses a key until something is seen: keys count only a moment after a question is shown.
+    fn presses(&mut self, key: &str, then_sees: &str) {
+        let mut pressed: Option<Instant> = None;
+        until(then_sees, || {
+            if pressed.is_none_or(|at| at.elapsed() > Duration::from_secs(2)) {
+                self.types(key);
+                pressed = Some(Instant::now());
+            }
+            self.finds(then_sees).then_some(())
+        });
+    }
+
+    fn end(mut self) -> (i32, String) {
+        let status = until("the end", || self.child.try_wait().unwrap());
+        self.reader.join().unwrap();
+        let shown = self.shown.lock().unwrap().clone();
+        assert!(!shown.contains("panicked"), "{shown}");
+        (status.code().unwrap(), shown)
+    }
+}
+
+/// Denies the call that a run asks about.
+fn denied(place: &Place, args: &[&str], reason: &str) -> String {
+    let mut talk = Conversation::start(place, args);
+    talk.sees(CHOICES);
+    talk.presses("n", WHY);
+    talk.types(&format!("{reason}\r"));
+    talk.end().1
 }
 
 /// A place where every call of these tools is asked about, and a model that makes one.
@@ -297,39 +345,42 @@ fn content_never_stands_before_the_path() {
 #[test]
 fn lines_of_other_arguments_are_not_colored_as_a_diff() {
     let (place, model) = asking("\"bash\"", "{bash: {command: \"true\\n+a\\n-b\"}}");
-    let run = ["run", "--allow", "bash", "--model", &model, "Do it"];
-    let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "")]);
-    assert!(shown.contains("  | +a\r\n  | -b\r\n"), "{shown}");
+    let shown = denied(&place, &["run", "--allow", "bash", "--model", &model, "Do it"], "");
+    assert!(shown.contains("\n  | +a\u{1b}[K") && shown.contains("\n  | -b\u{1b}[K"), "{shown:?}");
 }
 
 #[test]
-fn the_time_left_to_answer_is_in_words_at_the_prompt_and_in_the_list() {
+fn the_time_left_to_answer_is_at_the_question_and_in_the_list() {
     let (place, model) = place(ASKS);
     let (_, listed) = told(&place, &model);
     assert!(listed.contains("denied automatically in 10 min"), "{listed}");
-    let run = ["run", "--model", &model, "Write it"];
-    let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "")]);
-    assert!(shown.contains("denied automatically in 10 min\r\n"), "{shown}");
+    let shown = denied(&place, &["run", "--model", &model, "Write it"], "");
+    assert!(shown.contains("  denied by itself in "), "{shown}");
     let (place, model) = self::place(&format!("{ASKS}default = \"approve\"\ndeadline_s = 7200\n"));
     let (_, listed) = told(&place, &model);
     assert!(listed.contains("approved automatically in 2 h"), "{listed}");
 }
 
-const CHOICES: &str = "[v]iew everything, then Enter: ";
+const CHOICES: &str = "y once   t this task   s session   n no, say why";
+const WHY: &str = "why? (Enter without a reason)";
+const APPROVED: &str = "approved once: write a.txt";
 
-// G29 S28 Seen to fail when whatever is typed counts as a yes.
+// G29 S28 Seen to fail when any key counts as a yes.
 #[test]
 fn whoever_sits_at_the_terminal_is_asked_there() {
     let (place, model) = place(ASKS);
     let run = ["run", "--model", &model, "Write it"];
-    let (code, shown) = talk(&place, &run, &[(CHOICES, "what?"), (CHOICES, "y")]);
+    let mut talk = Conversation::start(&place, &run);
+    talk.sees(CHOICES);
+    talk.types("x\r1");
+    talk.presses("y", APPROVED);
+    let (code, shown) = talk.end();
     assert_eq!((code, written(&place).as_deref()), (0, Some("hello\n")), "{shown}");
-    let hello = added("hello");
-    for part in ["orchestrator wants to call `write`", hello.as_str(), "  path: a.txt", "y, t, s, n or v"] {
-        assert!(shown.contains(part), "{part}: {shown}");
+    for part in ["orchestrator wants to write a.txt", "+1 −0", "\u{1b}[32m+  1  hello\u{1b}[0m"] {
+        assert!(shown.contains(part), "{part}: {shown:?}");
     }
     fs::remove_file(place.workspace().join("a.txt")).unwrap();
-    let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "not this file")]);
+    let shown = denied(&place, &run, "not this file");
     assert_eq!(written(&place), None, "{shown}");
     assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
 }
@@ -337,28 +388,19 @@ fn whoever_sits_at_the_terminal_is_asked_there() {
 #[test]
 fn what_was_typed_before_a_question_is_no_answer_to_it() {
     let (place, model) = place(ASKS);
-    let terminal = Terminal::new(100);
-    let mut command = place.posse(["run", "--model", &model, "Write it"]);
-    command.env("TERM", "xterm");
-    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
-    let (mut hand, shown, reader) = terminal.watch();
-    let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
-    hand.write_all(b"y\ry").unwrap();
-    sees("y\r\ny");
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    sees(CHOICES);
-    hand.write_all(b"n\r").unwrap();
-    sees("(Enter for no reason): ");
-    hand.write_all(b"not this file\r").unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
-    reader.join().unwrap();
-    assert_eq!(written(&place), None);
-    assert!(shown.lock().unwrap().contains("write refused: a person said no: not this file"));
+    let mut terminal = Terminal::new(100);
+    terminal.types("y\ry");
+    let mut talk = Conversation::start_on(terminal, &place, &["run", "--model", &model, "Write it"]);
+    talk.sees(CHOICES);
+    talk.presses("n", WHY);
+    talk.types("not this file\r");
+    let (code, shown) = talk.end();
+    assert_eq!((code, written(&place)), (0, None));
+    assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
 }
 
 #[test]
-fn a_long_call_is_shown_page_by_page_and_whole_and_nothing_hides_in_it() {
+fn a_long_call_is_printed_whole_before_a_yes_counts_and_nothing_hides_in_it() {
     let place = Place::new();
     place.write("home/.config/posse/config.toml", ASKS);
     let mut lines: Vec<String> = (1..=60).map(|n| format!("line {n}")).collect();
@@ -368,29 +410,18 @@ fn a_long_call_is_shown_page_by_page_and_whole_and_nothing_hides_in_it() {
         "[{{calls: [{{write: {{path: a.txt, content: \"{content}\"}}}}, {{write: {{path: b.txt, content: x}}}}]}}, {{text: Done.}}]"
     );
     let model = place.script(&script);
-    let (code, shown) = talk(
-        &place,
-        &["run", "--model", &model, "Write it"],
-        &[
-            // S28 A yes to what was not shown does not count. Seen to fail without `is_seen`.
-            (CHOICES, "y"),
-            (CHOICES, "v"),
-            ("Enter goes on, q ends --", "q"),
-            (CHOICES, "s"),
-            (CHOICES, "v"),
-            ("Enter goes on, q ends --", ""),
-            ("Enter goes on, q ends --", ""),
-            ("Enter goes on, q ends --", ""),
-            (CHOICES, "t"),
-        ],
-    );
+    let mut talk = Conversation::start(&place, &["run", "--model", &model, "Write it"]);
+    talk.sees("more lines: d shows them");
+    // S28 A yes to what was not shown does not count. Seen to fail without `CallView`.
+    talk.presses("y", "the whole call is printed above");
+    assert_eq!(written(&place), None);
+    talk.presses("t", "approved for this task: write a.txt");
+    let (code, shown) = talk.end();
     assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("more lines; v shows everything)"), "{shown}");
-    assert_eq!(shown.matches("not everything was shown yet").count(), 2, "{shown}");
     for n in (1..=60).filter(|n| *n != 42) {
-        assert!(shown.contains(&added(&format!("line {n}"))), "{n}: {shown}");
+        assert!(shown.contains(&format!("+ {n:>2}  line {n}\u{1b}[0m")), "{n}: {shown:?}");
     }
-    assert!(shown.contains(&added("evil \\u{1b}[2K \\u{202e} rm")), "{shown}");
+    assert!(shown.contains("evil \\u{1b}[2K \\u{202e} rm"), "{shown}");
     assert!(!shown.contains("\u{1b}[2K") && !shown.contains('\u{202e}'), "{shown}");
     assert!(place.workspace().join("b.txt").exists(), "the answer was for the task: {shown}");
     assert_eq!(place.run(["approvals", "list", "--newest", "9", "--json"]).json().len(), 1);
@@ -399,29 +430,25 @@ fn a_long_call_is_shown_page_by_page_and_whole_and_nothing_hides_in_it() {
 #[test]
 fn a_question_that_is_answered_elsewhere_is_taken_back() {
     let (place, model) = place(ASKS);
-    let terminal = Terminal::new(100);
-    let mut command = place.posse(["chat", "--model", &model]);
-    command.env("TERM", "xterm");
-    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let (mut hand, shown, reader) = terminal.watch();
-    let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
-    sees("/quit or Ctrl-D");
-    hand.write_all(b"Write it\r").unwrap();
-    sees(CHOICES);
-    // Half an answer to a question that is gone is not the beginning of the next message.
-    hand.write_all(b"half").unwrap();
-    sees("then Enter: half");
+    let mut talk = Conversation::start(&place, &["run", "--model", &model, "Write it"]);
+    talk.sees(CHOICES);
     assert_eq!(place.run(["approvals", "approve", "a1"]).code, 0);
-    sees("a1 is approved");
-    sees("Done.");
-    until("a prompt", || shown.lock().unwrap().rsplit("Done.").next()?.contains("> ").then_some(()));
-    hand.write_all(b"\x04").unwrap();
-    let status = until("the end", || child.try_wait().unwrap());
-    assert_eq!(status.code(), Some(0));
-    reader.join().unwrap();
-    assert_eq!(written(&place).as_deref(), Some("hello\n"));
+    talk.sees("write: approved by operator");
+    talk.sees("Done.");
+    let (code, shown) = talk.end();
+    assert_eq!((code, written(&place).as_deref()), (0, Some("hello\n")), "{shown}");
+}
+
+#[test]
+fn a_question_can_be_put_off_and_asked_for_again() {
+    let (place, model) = place(ASKS);
+    let mut talk = Conversation::start(&place, &["run", "--model", &model, "Write it"]);
+    talk.sees(CHOICES);
+    talk.presses("\u{1b}", "  a answer");
+    talk.presses("a", CHOICES);
+    talk.presses("y", APPROVED);
+    let (code, shown) = talk.end();
+    assert_eq!((code, written(&place).as_deref()), (0, Some("hello\n")), "{shown}");
 }
 
 #[test]
@@ -432,20 +459,14 @@ fn questions_can_be_followed_and_answered_from_another_terminal() {
     running.until(is_asked);
     let asked = watching.until(|line| line["approval"] == "a1");
     assert_eq!((&asked["status"], &asked["tool"]), (&json!("open"), &json!("write")));
-    let terminal = Terminal::new(100);
-    let mut command = place.posse(["approvals", "watch"]);
-    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
-    let mut child = command.spawn().unwrap();
-    drop(command);
-    let (mut hand, shown, reader) = terminal.watch();
-    until("a question", || shown.lock().unwrap().contains(CHOICES).then_some(()));
-    hand.write_all(b"y\r").unwrap();
+    let mut talk = Conversation::start(&place, &["approvals", "watch"]);
+    talk.sees(CHOICES);
+    talk.presses("y", APPROVED);
     let ran: Ran = running.end();
     assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
     let answered = watching.until(|line| line["status"] == "approved");
     assert_eq!(answered["answer"]["by"], "operator");
     watching.kill();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    reader.join().unwrap();
+    talk.child.kill().unwrap();
+    talk.child.wait().unwrap();
 }

@@ -64,9 +64,9 @@ fn the_price_of_a_task_includes_its_subagents_everywhere() {
     let last = plain.stderr.lines().last().unwrap();
     assert!(last.contains(" · $0.0090 · 6.8k tokens, $0.0100 with its subagents"), "{last}");
     let (_, on_screen) = on_terminal(120, place.posse(["run", "--model", &model, "Delegate"]));
-    let on_screen = lines(&on_screen);
-    let total = on_screen.iter().rev().find(|line| line.starts_with("in all: ")).unwrap();
-    assert_eq!(total, "in all: 2 tasks · 6.8k tokens · $0.0100");
+    let on_screen = lines(120, &on_screen);
+    let end = on_screen.iter().rev().find(|line| line.starts_with("✓ completed in ")).unwrap();
+    assert!(end.ends_with(" · 4 turns · $0.010 with 1 subagent"), "{end}");
 }
 
 #[test]

@@ -72,10 +72,9 @@ fn failed_calls_and_changed_files_leave_a_line_on_a_terminal_as_in_a_pipe() {
     let (place, model) = place();
     let (ran, shown) = on_terminal(100, place.posse(["run", "--model", &model, "Go"]));
     assert_eq!(ran.code, 0, "{shown}");
-    let shown = lines(&shown).join("\n");
-    for line in
-        ["edit failed after ", "changed: src/a.rs +2 −1", "changed: notes.md +1 (new)", "  src/a.rs +3 −1"]
-    {
+    let shown = lines(100, &shown).join("\n");
+    let files = "2 files changed: notes.md +1 new · src/a.rs +3 −1";
+    for line in ["edit failed after ", "changed: src/a.rs +2 −1", "changed: notes.md +1 (new)", files] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
 }

@@ -106,7 +106,7 @@ fn a_list_fits_the_terminal_and_wide_characters_line_up() {
         task_of(&place.run(["run", "--json", "--model", &model, task]));
     }
     let shown = all_on_terminal(place.posse(["tasks", "list"]));
-    let shown = crate::terminal::lines(&shown);
+    let shown = crate::terminal::lines(100, &shown);
     let rows: Vec<&String> = shown.iter().filter(|line| line.contains("orchestrator")).collect();
     assert_eq!(rows.len(), 2, "{shown:?}");
     assert!(rows.iter().all(|line| line.width() == rows[0].width() && line.width() < 100), "{shown:?}");

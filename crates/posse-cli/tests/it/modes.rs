@@ -161,7 +161,7 @@ fn at_terminal(place: &Place) -> String {
     child.wait().unwrap();
     reader.join().unwrap();
     let shown = shown.lock().unwrap().clone();
-    lines(&shown).first().cloned().unwrap_or_default()
+    lines(160, &shown).first().cloned().unwrap_or_default()
 }
 
 #[test]

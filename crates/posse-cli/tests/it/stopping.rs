@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -32,9 +31,6 @@ const SLOW_MODEL: &str = "
 - {text: Done., delay_ms: 600000}
 ";
 
-const ONCE: &str = "stopping after this step; press Ctrl-C again to stop now\n";
-const TWICE: &str = "stopping now\n";
-
 fn run(place: &Place, script: &str) -> Running {
     let model = place.script(script);
     Running::start(place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Do it"]))
@@ -45,10 +41,6 @@ fn begun(place: &Place, running: &mut Running) -> String {
     let file = place.workspace().join("begun");
     until("the command began", || file.exists().then_some(()));
     started["task_id"].as_str().unwrap().to_owned()
-}
-
-fn hears(running: &Running, text: &str) {
-    until("standard error says so", || running.stderr().contains(text).then_some(()));
 }
 
 fn essence(ran: &Ran) -> (i32, Value, Value, Value) {
@@ -63,94 +55,62 @@ fn goes_on(place: &Place, id: &str) -> Value {
     ran.envelope()
 }
 
-#[test]
-fn one_ctrl_c_lets_a_command_end_and_keeps_its_result() {
-    let place = Place::new().unconfined();
-    let mut running = run(&place, STEP);
-    let id = begun(&place, &mut running);
-    running.press_ctrl_c();
-    hears(&running, ONCE);
-    assert!(!place.workspace().join("ended").exists());
-    place.write("workspace/go", "");
-    let ran = running.end();
-    assert_eq!(essence(&ran), (130, json!("cancelled"), json!("cancelled"), json!("One step.")), "{ran:?}");
-    assert_eq!(ran.stderr, ONCE);
-    assert!(place.workspace().join("ended").exists(), "the step was finished");
-    assert_eq!(place.tasks()[0]["status"], "cancelled");
-
-    std::fs::remove_file(place.workspace().join("ended")).unwrap();
-    let envelope = goes_on(&place, &id);
-    assert_eq!((&envelope["turns"], &envelope["tool_calls"]), (&json!(3), &json!(2)));
-    assert_eq!(envelope["in_doubt"], json!([]));
-    assert!(!place.workspace().join("ended").exists(), "a finished call is not made again");
+/// Expects a run that Ctrl-C interrupted, with this text.
+fn is_interrupted(place: &Place, ran: &Ran, id: &str, text: &str) {
+    let said = ran.json().pop().unwrap();
+    assert_eq!(
+        (ran.code, &said["type"], &said["code"]),
+        (130, &json!("error"), &json!("INTERRUPTED")),
+        "{ran:?}"
+    );
+    assert_eq!(said["text"], text, "{ran:?}");
+    assert!(said["hint"].as_str().unwrap().contains(&format!("posse tasks resume {id}")), "{said}");
+    assert!(states(place).iter().all(|state| state == "interrupted"), "{:?}", states(place));
 }
 
 #[test]
-fn one_ctrl_c_lets_the_model_answer() {
-    let place = Place::new().unconfined();
-    let mut running = run(&place, &SLOW_MODEL.replace("600000", "5000"));
-    running.until(|event| event["type"] == "turn" && event["turn"] == 2);
-    running.press_ctrl_c();
-    hears(&running, ONCE);
-    let ran = running.end();
-    // The answer was under way and came: there is nothing left to cancel.
-    assert_eq!(essence(&ran), (0, json!("completed"), json!("answered"), json!("Done.")), "{ran:?}");
-}
-
-#[test]
-fn what_a_model_asks_for_after_ctrl_c_is_not_done() {
-    let place = Place::new().unconfined();
-    let script = "[{text: I write., calls: [{bash: {command: touch made}}], delay_ms: 5000}, {text: Done.}]";
-    let mut running = run(&place, script);
-    let turn = running.until(|event| event["type"] == "turn");
-    running.press_ctrl_c();
-    let ran = running.end();
-    assert_eq!(essence(&ran), (130, json!("cancelled"), json!("cancelled"), json!("I write.")), "{ran:?}");
-    let id = turn["task_id"].as_str().unwrap();
-    goes_on(&place, id);
-    assert!(!place.workspace().join("made").exists());
-}
-
-#[test]
-fn two_ctrl_c_stop_a_command_and_everything_it_started() {
+fn one_ctrl_c_stops_a_command_and_everything_it_started() {
     let place = Place::new().unconfined();
     let mut running = run(&place, STUCK);
     let id = begun(&place, &mut running);
     assert!(processes_of(&id).len() >= 3, "{:?}", processes_of(&id));
     running.press_ctrl_c();
-    hears(&running, ONCE);
-    let began = Instant::now();
-    running.press_ctrl_c();
-    let ran = running.end();
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
-    assert_eq!(
-        essence(&ran),
-        (130, json!("cancelled"), json!("cancelled"), json!("This takes long.")),
-        "{ran:?}"
-    );
-    assert_eq!(ran.stderr, format!("{ONCE}{TWICE}"));
-    assert_eq!(processes_of(&id), Vec::<String>::new());
-    goes_on(&place, &id);
+    is_interrupted(&place, &running.end(), &id, "This takes long.");
+    until("no process is left", || processes_of(&id).is_empty().then_some(()));
+    let envelope = goes_on(&place, &id);
+    assert_eq!(envelope["in_doubt"], json!(["1.0"]), "as after a kill");
 }
 
 #[test]
-fn two_ctrl_c_cut_off_a_model_that_does_not_answer() {
+fn one_ctrl_c_cuts_off_a_model_that_does_not_answer() {
     let place = Place::new().unconfined();
     let mut running = run(&place, SLOW_MODEL);
     let turn = running.until(|event| event["type"] == "turn" && event["turn"] == 2);
+    let id = turn["task_id"].as_str().unwrap().to_owned();
     running.press_ctrl_c();
-    hears(&running, ONCE);
-    let began = Instant::now();
+    is_interrupted(&place, &running.end(), &id, "I look first.");
+    place.script(&SLOW_MODEL.replace("600000", "0"));
+    let envelope = goes_on(&place, &id);
+    assert_eq!(envelope["turns"], 2);
+}
+
+#[test]
+fn what_there_is_goes_to_standard_output_and_the_way_on_to_standard_error() {
+    let place = Place::new().unconfined();
+    let model = place.script(SLOW_MODEL);
+    let running = Running::start(place.posse(["run", "--model", &model, "Do it"]));
+    let id = until("the second turn", || {
+        let row = place.tasks().pop()?;
+        (row["turns"] == 1).then(|| row["task_id"].as_str().unwrap().to_owned())
+    });
     running.press_ctrl_c();
     let ran = running.end();
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert_eq!((ran.code, ran.stdout.as_str()), (130, "I look first.\n"), "{ran:?}");
+    let last = ran.stderr.lines().last().unwrap();
     assert_eq!(
-        essence(&ran),
-        (130, json!("cancelled"), json!("cancelled"), json!("I look first.")),
-        "{ran:?}"
+        last,
+        format!("interrupted; posse tasks resume {id} continues it with everything it delegated")
     );
-    place.script(&SLOW_MODEL.replace("600000", "0"));
-    goes_on(&place, turn["task_id"].as_str().unwrap());
 }
 
 #[test]
@@ -257,18 +217,30 @@ fn closing_the_terminal_leaves_the_whole_tree_to_be_resumed() {
     assert_eq!(states(&place), ["completed", "completed", "completed"]);
 }
 
-fn press_twice(running: &Running) {
+#[test]
+fn a_tree_that_ctrl_c_interrupted_goes_on_as_a_whole() {
+    let place = Place::new().unconfined();
+    let running = family(&place, FAMILY, &["--json"]);
+    let id = children_begun(&place, &["t_01", "t_02"]);
     running.press_ctrl_c();
-    hears(running, ONCE);
-    running.press_ctrl_c();
+    is_interrupted(&place, &running.end(), &id, "");
+    assert_eq!(states(&place).len(), 3);
+    place.write("workspace/go", "");
+    goes_on(&place, &id);
+    assert_eq!(states(&place), ["completed", "completed", "completed"]);
+}
+
+fn cancel(place: &Place, id: &str) {
+    let ran = place.run(["tasks", "cancel", id]);
+    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 #[test]
-fn children_stopped_by_two_ctrl_c_are_named_and_go_on_with_their_orchestrator() {
+fn children_cancelled_with_their_orchestrator_are_named_and_go_on_with_it() {
     let place = Place::new().unconfined();
     let running = family(&place, FAMILY, &[]);
     let id = children_begun(&place, &["t_01", "t_02"]);
-    press_twice(&running);
+    cancel(&place, &id);
     let ran = running.end();
     assert_eq!(ran.code, 130, "{ran:?}");
     let hint = "\n  it also continues what was stopped with it: t_01, t_02\n";
@@ -286,23 +258,6 @@ fn children_stopped_by_two_ctrl_c_are_named_and_go_on_with_their_orchestrator() 
     let before = place.journal(&format!("{id}.t_01")).len();
     goes_on(&place, &id);
     assert_eq!(place.journal(&format!("{id}.t_01")).len(), before);
-}
-
-#[test]
-fn children_that_one_ctrl_c_ended_go_on_although_a_wait_has_reported_them() {
-    let again = "- calls: [subagent: {action: wait, mode: all, timeout_ms: 30000}]\n";
-    let script = FAMILY.replace("  repeat_until: '\"timed_out\":false'\n", again);
-    let place = Place::new().unconfined();
-    let running = family(&place, &script, &["--json"]);
-    let id = children_begun(&place, &["t_01", "t_02"]);
-    running.press_ctrl_c();
-    hears(&running, ONCE);
-    place.write("workspace/go", "");
-    let ran = running.end();
-    let children = json!([format!("{id}.t_01"), format!("{id}.t_02")]);
-    assert_eq!((ran.code, &ran.envelope()["resumes_with"]), (130, &children), "{ran:?}");
-    goes_on(&place, &id);
-    assert_eq!(states(&place), ["completed", "completed", "completed"]);
 }
 
 /// The second task waits for the first.
@@ -324,7 +279,7 @@ fn a_task_that_waited_for_a_stopped_one_goes_on_too() {
     let mut running = family(&place, DEPENDENT, &["--json"]);
     running.until(|event| event["type"] == "turn" && event["turn"] == 3);
     let id = children_begun(&place, &["t_01"]);
-    press_twice(&running);
+    cancel(&place, &id);
     let ran = running.end();
     let children = json!([format!("{id}.t_01"), format!("{id}.t_02")]);
     assert_eq!((ran.code, &ran.envelope()["resumes_with"]), (130, &children), "{ran:?}");
@@ -340,7 +295,7 @@ fn a_child_that_somebody_cancelled_stays_cancelled_when_its_orchestrator_goes_on
     let running = family(&place, FAMILY, &["--json"]);
     let id = children_begun(&place, &["t_01", "t_02"]);
     assert_eq!(place.run(["tasks", "cancel", &format!("{id}.t_01")]).code, 0);
-    press_twice(&running);
+    cancel(&place, &id);
     let ran = running.end();
     assert_eq!(ran.envelope()["resumes_with"], json!([format!("{id}.t_02")]), "{ran:?}");
     goes_on(&place, &id);
@@ -385,8 +340,11 @@ fn store_agrees(place: &Place, id: &str, envelope: &Value) {
 
 #[test]
 fn counters_agree_everywhere_before_and_after_a_resume() {
-    let stops: [fn(&mut Running); 2] =
-        [|running| press_twice(running), |running| running.signal(libc::SIGTERM)];
+    let stops: [fn(&Place, &str, &Running); 3] = [
+        |place, id, _| cancel(place, id),
+        |_, _, running| running.press_ctrl_c(),
+        |_, _, running| running.signal(libc::SIGTERM),
+    ];
     for stop in stops {
         let place = Place::new().unconfined();
         let script = FAMILY.replace(
@@ -397,7 +355,7 @@ fn counters_agree_everywhere_before_and_after_a_resume() {
         let mut running = family(&place, &script, &["--json"]);
         let last = running.until(|event| event["type"] == "turn" && event["turn"] == 5);
         let id = last["task_id"].as_str().unwrap().to_owned();
-        stop(&mut running);
+        stop(&place, &id, &running);
         let ran = running.end();
         let ended = ran.json().pop().unwrap();
         if ended["type"] == "result" {

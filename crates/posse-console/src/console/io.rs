@@ -66,7 +66,8 @@ impl ConsoleIo {
         Ok(Self { input, output: self.output.try_clone()? })
     }
 
-    pub(super) fn has_input(&self) -> bool {
+    /// Tells whether keys can be read.
+    pub fn has_input(&self) -> bool {
         self.input.is_some()
     }
 

@@ -123,21 +123,8 @@ context-deleted = gelöscht: { $key } v{ $previous_version }
 snapshot-taken = Schnappschuss { $label } hat { $keys }
 context-restored = wiederhergestellt: { $written } geschrieben, { $deleted } gelöscht
 input-not-text = die Standardeingabe ist nicht als Text lesbar
-desk-choices = [y] ja, einmal  [t] ja für diese Aufgabe  [s] ja für die Sitzung  [n] nein  [v] alles ansehen, dann Enter:
-desk-more =
-    { $lines ->
-        [one] (noch { $lines } Zeile; v zeigt alles)
-       *[other] (noch { $lines } Zeilen; v zeigt alles)
-    }
 approved-in = in { $left } automatisch genehmigt
 denied-in = in { $left } automatisch abgelehnt
-desk-why = warum? das Modell liest es (Enter: ohne Grund):
-desk-keys = y, t, s, n oder v
-desk-page =
-    { $lines ->
-        [one] -- noch { $lines } Zeile · Enter: weiter, q: Ende --
-       *[other] -- noch { $lines } Zeilen · Enter: weiter, q: Ende --
-    }
 doctor-no-configuration = keine; `posse init` schreibt eine, deine wäre { $user }
 doctor-no-keys = keine in der Umgebung gefunden
 doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
@@ -173,10 +160,11 @@ doctor-retention-none = bleiben bis `posse gc` oder `posse tasks delete`
 doctor-retention-age = Aufgaben gehen { $age } nach ihrem Ende
 doctor-retention-size = die ältesten gehen, wenn der Speicher größer als { $size } ist
 doctor-retention-last = letztes `posse gc`: vor { $age }, { $tasks } gelöscht
-stopping-after-step = hält nach diesem Schritt an; noch einmal Strg-C hält sofort an
-stopping-now = hält jetzt an
-stopped-by-third = durch das dritte Strg-C beendet
-stopped-by-third-hint = die Aufgabe ist im Speicher; `posse tasks resume { $task }` setzt sie fort, mit allem, was sie delegiert hat
+screen-not-opened = das Terminal lässt sich nicht benutzen
+end-resume = fortsetzen: posse tasks resume { $id }
+end-try-again = noch einmal: posse tasks resume { $id }
+run-interrupted = unterbrochen; posse tasks resume { $task } setzt die Aufgabe mit allem fort, was sie delegiert hat
+task-left = { $id } läuft weiter: posse tasks watch { $id }
 task-interrupted = { $signal } hat diesen Prozess beendet; `{ $task }` ist unterbrochen, nicht abgebrochen
 task-interrupted-hint = `posse tasks resume { $task }` setzt sie fort, mit allem, was sie delegiert hat
 signals-unavailable = Signale können nicht empfangen werden
@@ -325,12 +313,6 @@ file-unreadable = { $path } ist nicht lesbar
 file-unreadable-hint = prüfe den Pfad und seine Berechtigungen
 file-too-large = { $path } ist größer als 1 MiB
 not-a-price = { $path }: `prices."{ $model }"`: { $wrong } ist kein Preis
-asking-for = fragt nach { $name }
-live-retry = Modell: { $why }, nächster Versuch in { $seconds }s
-waiting-for-model = wartet auf das Modell
-tool-failed = { $tool } gescheitert: { $why }
-verify-failing = Prüfung { $command } gescheitert: { $ending }
-tree-total = insgesamt: { $tasks } · { $tokens } · { $price }
 plain-interrupted = unterbrochen
 plain-steer-queued = Nachricht eingereiht
 plain-steer-delivered = Nachricht in Runde { $turn } zugestellt
@@ -415,12 +397,6 @@ init-project = von jedem posse-Befehl in diesem Projekt gelesen
 init-agent = ein Agent zum Ausprobieren: posse run --agent reviewer "…"
 init-written = geschrieben
 init-exists = existiert, bleibt wie sie ist
-live-writing = schreibt
-live-thinking = denkt
-live-resumed = fortgesetzt
-live-reporting = berichtet
-live-turn = Runde { $turn }/{ $turns_max }
-live-tools = { $n } Wkz.
 mark-in-doubt = im Zweifel
 record-model = Modell: { $failure }
 record-schema-unmet = die Antwort erfüllt ihr Schema nicht
@@ -514,7 +490,6 @@ cost-total = gesamt
 cost-unpriced = für { $tokens } ist kein Preis bekannt: trage ihn unter `[prices]` in deiner Konfiguration ein
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
-approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für Seite, danach zählt ein Ja
 
 ## commands/mcp.rs
 
@@ -544,6 +519,5 @@ change-new = neu
 change-deleted = gelöscht
 plain-changed = geändert: { $files }
 plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
-approval-waits = wartet auf Genehmigung { $approval }: { $call }
 mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
 mcp-sessions-closed-hint = `--room NAME` öffnet eine andere

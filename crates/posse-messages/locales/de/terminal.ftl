@@ -73,7 +73,7 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? Tasten   q weiterlaufen lassen   Strg-C anhalten
-live-keys-tree = ↑↓ Enter öffnen   s lenken   c abbrechen   q verlassen   ? Tasten
+live-keys-tree = ↑↓ wählen   s lenken   c abbrechen   q verlassen   ? Tasten
 live-keys-answer = a { $task } antworten
 
 ## end of a run
@@ -108,6 +108,8 @@ task-end-files =
 
 card-wants = { $task } { $agent } möchte { $call }
 card-keys = y einmal   t diese Aufgabe   s Sitzung   n nein, mit Grund   d alles   Esc später
+card-why = warum? (Enter ohne Grund)
+card-above = der ganze Aufruf steht oben
 card-approved-in = wird in { $left } von selbst genehmigt
 card-denied-in = wird in { $left } von selbst abgelehnt
 card-approved-once = einmal genehmigt: { $call } ({ $task })

@@ -101,21 +101,8 @@ input-not-text = standard input cannot be read as text
 
 ## desk.rs
 
-desk-choices = [y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything, then Enter:
-desk-more =
-    { $lines ->
-        [one] ({ $lines } more line; v shows everything)
-       *[other] ({ $lines } more lines; v shows everything)
-    }
 approved-in = approved automatically in { $left }
 denied-in = denied automatically in { $left }
-desk-why = why? the model reads it (Enter for no reason):
-desk-keys = y, t, s, n or v
-desk-page =
-    { $lines ->
-        [one] -- { $lines } more line · Enter goes on, q ends --
-       *[other] -- { $lines } more lines · Enter goes on, q ends --
-    }
 
 ## commands/doctor.rs
 
@@ -157,10 +144,11 @@ doctor-retention-last = last `posse gc`: { $age } ago, { $tasks } deleted
 
 ## commands/drive.rs
 
-stopping-after-step = stopping after this step; press Ctrl-C again to stop now
-stopping-now = stopping now
-stopped-by-third = stopped by the third Ctrl-C
-stopped-by-third-hint = the task is in the store; `posse tasks resume { $task }` continues it with everything it delegated
+screen-not-opened = the terminal cannot be used
+end-resume = resume: posse tasks resume { $id }
+end-try-again = try again: posse tasks resume { $id }
+run-interrupted = interrupted; posse tasks resume { $task } continues it with everything it delegated
+task-left = { $id } goes on: posse tasks watch { $id }
 task-interrupted = { $signal } ended this process; `{ $task }` is interrupted, not cancelled
 task-interrupted-hint = `posse tasks resume { $task }` continues it with everything it delegated
 signals-unavailable = signals cannot be received
@@ -351,12 +339,6 @@ not-a-price = { $path }: `prices."{ $model }"`: { $wrong } is not a price
 
 ## render/live.rs
 
-asking-for = asking for { $name }
-live-retry = model: { $why }, next try in { $seconds }s
-waiting-for-model = waiting for the model
-tool-failed = { $tool } failed: { $why }
-verify-failing = verify { $command } failed: { $ending }
-tree-total = in all: { $tasks } · { $tokens } · { $price }
 
 ## render/plain.rs
 
@@ -506,16 +488,6 @@ init-project = read by every posse command in this project
 init-agent = an agent to try: posse run --agent reviewer "…"
 init-written = written
 init-exists = exists, left as it is
-live-writing = writing
-live-thinking = thinking
-live-resumed = resumed
-live-reporting = reporting
-live-turn = turn { $turn }/{ $turns_max }
-live-tools =
-    { $n ->
-        [one] { $n } tool
-       *[other] { $n } tools
-    }
 mark-in-doubt = in doubt
 record-model = model: { $failure }
 record-schema-unmet = the answer does not satisfy its schema
@@ -621,7 +593,6 @@ audience-shown = readable by { $readers } · writable by { $writers }
 
 ## desk.rs
 
-approval-not-all-shown = not everything was shown yet: v shows it page by page, and then a yes counts
 
 ## commands/mcp.rs
 
@@ -651,6 +622,5 @@ change-new = new
 change-deleted = deleted
 plain-changed = changed: { $files }
 plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
-approval-waits = waiting for approval { $approval }: { $call }
 mcp-sessions-closed = too many sessions of this directory were archived or deleted
 mcp-sessions-closed-hint = `--room NAME` opens another one

@@ -79,7 +79,7 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? keys   q leave it running   Ctrl-C stop
-live-keys-tree = ↑↓ Enter open   s steer   c cancel   q leave   ? keys
+live-keys-tree = ↑↓ select   s steer   c cancel   q leave   ? keys
 live-keys-answer = a answer { $task }
 
 ## end of a run
@@ -114,6 +114,8 @@ task-end-files =
 
 card-wants = { $task } { $agent } wants to { $call }
 card-keys = y once   t this task   s session   n no, say why   d whole diff   Esc later
+card-why = why? (Enter without a reason)
+card-above = the whole call is printed above
 card-approved-in = approved by itself in { $left }
 card-denied-in = denied by itself in { $left }
 card-approved-once = approved once: { $call } ({ $task })

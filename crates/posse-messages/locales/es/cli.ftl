@@ -123,21 +123,8 @@ context-deleted = eliminado: { $key } v{ $previous_version }
 snapshot-taken = la instantánea { $label } tiene { $keys }
 context-restored = restaurado: { $written } escritas, { $deleted } eliminadas
 input-not-text = la entrada estándar no se puede leer como texto
-desk-choices = [y] sí, una vez  [t] sí para esta tarea  [s] sí para la sesión  [n] no  [v] ver todo, luego Enter:
-desk-more =
-    { $lines ->
-        [one] ({ $lines } línea más; v lo muestra todo)
-       *[other] ({ $lines } líneas más; v lo muestra todo)
-    }
 approved-in = se aprueba automáticamente en { $left }
 denied-in = se deniega automáticamente en { $left }
-desk-why = ¿por qué? el modelo lo lee (Enter: sin motivo):
-desk-keys = y, t, s, n o v
-desk-page =
-    { $lines ->
-        [one] -- { $lines } línea más · Enter: seguir, q: terminar --
-       *[other] -- { $lines } líneas más · Enter: seguir, q: terminar --
-    }
 doctor-no-configuration = ninguna; `posse init` escribe una, la tuya sería { $user }
 doctor-no-keys = ninguna en el entorno
 doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
@@ -173,10 +160,11 @@ doctor-retention-none = se conservan hasta `posse gc` o `posse tasks delete`
 doctor-retention-age = las tareas se van { $age } después de terminar
 doctor-retention-size = las más antiguas se van cuando el almacén supera { $size }
 doctor-retention-last = último `posse gc`: hace { $age }, { $tasks } borradas
-stopping-after-step = se detendrá tras este paso; pulsa Ctrl-C otra vez para detener ahora
-stopping-now = deteniendo ahora
-stopped-by-third = detenido por el tercer Ctrl-C
-stopped-by-third-hint = la tarea está en el almacén; `posse tasks resume { $task }` la continúa con todo lo que delegó
+screen-not-opened = no se puede usar la terminal
+end-resume = reanudar: posse tasks resume { $id }
+end-try-again = reintentar: posse tasks resume { $id }
+run-interrupted = interrumpida; posse tasks resume { $task } la continúa con todo lo que delegó
+task-left = { $id } continúa: posse tasks watch { $id }
 task-interrupted = { $signal } terminó este proceso; `{ $task }` quedó interrumpida, no cancelada
 task-interrupted-hint = `posse tasks resume { $task }` la continúa con todo lo que delegó
 signals-unavailable = no se pueden recibir señales
@@ -325,12 +313,6 @@ file-unreadable = no se puede leer { $path }
 file-unreadable-hint = comprueba la ruta y sus permisos
 file-too-large = { $path } supera 1 MiB
 not-a-price = { $path }: `prices."{ $model }"`: { $wrong } no es un precio
-asking-for = pide { $name }
-live-retry = modelo: { $why }, próximo intento en { $seconds }s
-waiting-for-model = esperando al modelo
-tool-failed = { $tool } falló: { $why }
-verify-failing = la verificación { $command } falló: { $ending }
-tree-total = en total: { $tasks } · { $tokens } · { $price }
 plain-interrupted = interrumpida
 plain-steer-queued = mensaje en cola
 plain-steer-delivered = mensaje entregado en el turno { $turn }
@@ -415,12 +397,6 @@ init-project = lo lee cada comando de posse en este proyecto
 init-agent = un agente para probar: posse run --agent reviewer "…"
 init-written = escrito
 init-exists = existe, se deja como está
-live-writing = escribiendo
-live-thinking = pensando
-live-resumed = reanudada
-live-reporting = informando
-live-turn = turno { $turn }/{ $turns_max }
-live-tools = { $n } herr.
 mark-in-doubt = en duda
 record-model = modelo: { $failure }
 record-schema-unmet = la respuesta no cumple su esquema
@@ -514,7 +490,6 @@ cost-total = total
 cost-unpriced = no se conoce el precio de { $tokens }: añádelo en `[prices]` de tu configuración
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
-approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a página, y después cuenta un sí
 
 ## commands/mcp.rs
 
@@ -544,6 +519,5 @@ change-new = nuevo
 change-deleted = borrado
 plain-changed = cambiado: { $files }
 plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
-approval-waits = espera la aprobación { $approval }: { $call }
 mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
 mcp-sessions-closed-hint = `--room NAME` abre otra

@@ -73,7 +73,7 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? teclas   q dejar en marcha   Ctrl-C detener
-live-keys-tree = ↑↓ Enter abrir   s guiar   c cancelar   q salir   ? teclas
+live-keys-tree = ↑↓ elegir   s guiar   c cancelar   q salir   ? teclas
 live-keys-answer = a responder a { $task }
 
 ## end of a run
@@ -108,6 +108,8 @@ task-end-files =
 
 card-wants = { $task } { $agent } quiere { $call }
 card-keys = y una vez   t esta tarea   s sesión   n no, y por qué   d todo   Esc luego
+card-why = ¿por qué? (Intro sin motivo)
+card-above = la llamada completa está arriba
 card-approved-in = se aprueba sola en { $left }
 card-denied-in = se rechaza sola en { $left }
 card-approved-once = aprobado una vez: { $call } ({ $task })

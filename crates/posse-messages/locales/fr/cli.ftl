@@ -123,21 +123,8 @@ context-deleted = supprimé : { $key } v{ $previous_version }
 snapshot-taken = l'instantané { $label } a { $keys }
 context-restored = restauré : { $written } écrites, { $deleted } supprimées
 input-not-text = l'entrée standard n'est pas lisible comme texte
-desk-choices = [y] oui, une fois  [t] oui pour cette tâche  [s] oui pour la session  [n] non  [v] tout voir, puis Entrée :
-desk-more =
-    { $lines ->
-        [one] (encore { $lines } ligne ; v montre tout)
-       *[other] (encore { $lines } lignes ; v montre tout)
-    }
 approved-in = approuvé automatiquement dans { $left }
 denied-in = refusé automatiquement dans { $left }
-desk-why = pourquoi ? le modèle le lit (Entrée : sans raison) :
-desk-keys = y, t, s, n ou v
-desk-page =
-    { $lines ->
-        [one] -- encore { $lines } ligne · Entrée : suite, q : fin --
-       *[other] -- encore { $lines } lignes · Entrée : suite, q : fin --
-    }
 doctor-no-configuration = aucune ; `posse init` en écrit une, la vôtre serait { $user }
 doctor-no-keys = aucune dans l'environnement
 doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
@@ -173,10 +160,11 @@ doctor-retention-none = conservées jusqu'à `posse gc` ou `posse tasks delete`
 doctor-retention-age = les tâches partent { $age } après leur fin
 doctor-retention-size = les plus anciennes partent quand le stockage dépasse { $size }
 doctor-retention-last = dernier `posse gc` : il y a { $age }, { $tasks } supprimée(s)
-stopping-after-step = arrêt après cette étape ; encore Ctrl-C pour arrêter tout de suite
-stopping-now = arrêt immédiat
-stopped-by-third = arrêté par le troisième Ctrl-C
-stopped-by-third-hint = la tâche est dans le stockage ; `posse tasks resume { $task }` la reprend avec tout ce qu'elle a délégué
+screen-not-opened = le terminal ne peut pas être utilisé
+end-resume = reprendre : posse tasks resume { $id }
+end-try-again = réessayer : posse tasks resume { $id }
+run-interrupted = interrompue ; posse tasks resume { $task } la continue avec tout ce qu’elle a délégué
+task-left = { $id } continue : posse tasks watch { $id }
 task-interrupted = { $signal } a mis fin à ce processus ; `{ $task }` est interrompue, pas annulée
 task-interrupted-hint = `posse tasks resume { $task }` la reprend avec tout ce qu'elle a délégué
 signals-unavailable = les signaux ne peuvent pas être reçus
@@ -325,12 +313,6 @@ file-unreadable = { $path } est illisible
 file-unreadable-hint = vérifiez le chemin et ses droits
 file-too-large = { $path } dépasse 1 Mio
 not-a-price = { $path } : `prices."{ $model }"` : { $wrong } n'est pas un prix
-asking-for = demande { $name }
-live-retry = modèle : { $why }, prochain essai dans { $seconds }s
-waiting-for-model = attend le modèle
-tool-failed = { $tool } a échoué : { $why }
-verify-failing = la vérification { $command } a échoué : { $ending }
-tree-total = au total : { $tasks } · { $tokens } · { $price }
 plain-interrupted = interrompue
 plain-steer-queued = message en file
 plain-steer-delivered = message remis au tour { $turn }
@@ -415,16 +397,6 @@ init-project = lu par chaque commande posse de ce projet
 init-agent = un agent à essayer : posse run --agent reviewer "…"
 init-written = écrit
 init-exists = existe, laissé tel quel
-live-writing = écrit
-live-thinking = réfléchit
-live-resumed = reprise
-live-reporting = rend compte
-live-turn = tour { $turn }/{ $turns_max }
-live-tools =
-    { $n ->
-        [one] { $n } outil
-       *[other] { $n } outils
-    }
 mark-in-doubt = en doute
 record-model = modèle : { $failure }
 record-schema-unmet = la réponse ne satisfait pas son schéma
@@ -518,7 +490,6 @@ cost-total = total
 cost-unpriced = aucun prix connu pour { $tokens } : ajoutez-le sous `[prices]` dans votre configuration
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
-approval-not-all-shown = tout n'a pas encore été montré : v le montre page par page, ensuite un oui compte
 
 ## commands/mcp.rs
 
@@ -548,6 +519,5 @@ change-new = nouveau
 change-deleted = supprimé
 plain-changed = modifié : { $files }
 plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
-approval-waits = attend l'approbation { $approval } : { $call }
 mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
 mcp-sessions-closed-hint = `--room NAME` en ouvre une autre

@@ -73,7 +73,7 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? touches   q laisser tourner   Ctrl-C arrêter
-live-keys-tree = ↑↓ Entrée ouvrir   s guider   c annuler   q quitter   ? touches
+live-keys-tree = ↑↓ choisir   s guider   c annuler   q quitter   ? touches
 live-keys-answer = a répondre à { $task }
 
 ## end of a run
@@ -108,6 +108,8 @@ task-end-files =
 
 card-wants = { $task } { $agent } veut { $call }
 card-keys = y une fois   t cette tâche   s session   n non, et pourquoi   d tout   Esc plus tard
+card-why = pourquoi ? (Entrée sans raison)
+card-above = l’appel entier est affiché au-dessus
 card-approved-in = approuvé d'office dans { $left }
 card-denied-in = refusé d'office dans { $left }
 card-approved-once = approuvé une fois : { $call } ({ $task })

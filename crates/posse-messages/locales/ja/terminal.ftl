@@ -68,7 +68,7 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? キー   q 実行したまま離れる   Ctrl-C 停止
-live-keys-tree = ↑↓ Enter 開く   s 指示   c 中止   q 離れる   ? キー
+live-keys-tree = ↑↓ 選択   s 指示   c 中止   q 離れる   ? キー
 live-keys-answer = a { $task } に回答
 
 ## end of a run
@@ -91,6 +91,8 @@ task-end-files = { $n } ファイル変更: { $files }
 
 card-wants = { $task } { $agent } が求めています: { $call }
 card-keys = y 一度   t このタスク   s セッション   n 拒否と理由   d 全体   Esc 後で
+card-why = 理由は? (Enter で理由なし)
+card-above = 呼び出し全体は上に表示されています
 card-approved-in = { $left } 後に自動で承認
 card-denied-in = { $left } 後に自動で拒否
 card-approved-once = 一度だけ承認: { $call } ({ $task })

@@ -68,7 +68,7 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? 按键   q 离开并继续运行   Ctrl-C 停止
-live-keys-tree = ↑↓ Enter 打开   s 引导   c 取消   q 离开   ? 按键
+live-keys-tree = ↑↓ 选择   s 引导   c 取消   q 离开   ? 按键
 live-keys-answer = a 回答 { $task }
 
 ## end of a run
@@ -91,6 +91,8 @@ task-end-files = 更改了 { $n } 个文件：{ $files }
 
 card-wants = { $task } { $agent } 请求 { $call }
 card-keys = y 一次   t 此任务   s 会话   n 拒绝并说明   d 全部   Esc 稍后
+card-why = 为什么?(直接回车表示无理由)
+card-above = 完整的调用已显示在上方
 card-approved-in = { $left } 后自动批准
 card-denied-in = { $left } 后自动拒绝
 card-approved-once = 批准一次：{ $call }（{ $task }）

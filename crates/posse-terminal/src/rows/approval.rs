@@ -17,6 +17,8 @@ pub struct ApprovalCard {
     added: u64,
     removed: u64,
     body: Vec<StyledLine>,
+    /// Rules that ask, hash, and calls that a wider approval covers.
+    terms: Vec<StyledLine>,
     deadline_ms: u64,
     on_deadline: ApprovalVerdict,
 }
@@ -46,6 +48,7 @@ impl ApprovalCard {
             added: numbered.added,
             removed: numbered.removed,
             body,
+            terms: lines.iter().rev().take(2).rev().map(|line| StyledLine::plain(&line.text)).collect(),
             deadline_ms: request.deadline_ms,
             on_deadline: request.on_deadline,
         }
@@ -73,6 +76,29 @@ impl ApprovalCard {
         if hidden > 0 {
             body.push(StyledLine::plain(format!("  {}", say!("card-hidden", n = hidden))));
         }
+        self.framed(body, width, symbols, now_ms)
+    }
+
+    /// Lays the card out after the whole call was printed above it.
+    pub fn brief_lines(&self, width: usize, symbols: SymbolSet, now_ms: u64) -> Vec<StyledLine> {
+        let body = vec![StyledLine::plain(format!("  {}", say!("card-above")))];
+        self.framed(body, width, symbols, now_ms)
+    }
+
+    /// Returns everything that is known about the call, wrapped to the width, with what a wider approval covers.
+    pub fn whole(&self, width: usize, symbols: SymbolSet) -> Vec<StyledLine> {
+        let terms = self.terms.iter().flat_map(|line| line.wrap(width.saturating_sub(1)));
+        let title = self.title(width.saturating_sub(1), symbols);
+        [title].into_iter().chain(self.body(width)).chain(terms).collect()
+    }
+
+    fn framed(
+        &self,
+        body: Vec<StyledLine>,
+        width: usize,
+        symbols: SymbolSet,
+        now_ms: u64,
+    ) -> Vec<StyledLine> {
         let width = width.saturating_sub(1);
         let left = figures::time(self.deadline_ms.saturating_sub(now_ms));
         let left = match self.on_deadline {

@@ -138,6 +138,16 @@ impl TreeModel {
         self.table(&items, layout, has_task, now_ms)
     }
 
+    /// Returns the tasks that have a row of their own, from the first row on.
+    pub fn order(&self, layout: &TreeLayout) -> Vec<TaskId> {
+        let items = arrange(self, layout.rows_max, layout.symbols).into_iter();
+        let task = |item: TreeItem| match item.content {
+            ItemContent::Task(task) => Some(task),
+            ItemContent::Fold { .. } => None,
+        };
+        items.filter_map(task).collect()
+    }
+
     /// Returns the cells of a task, for a painter with its own columns.
     pub fn view(&self, task: &TaskId, now_ms: u64) -> Option<RowView> {
         self.tasks().contains_key(task).then(|| self.row(String::new(), task, now_ms))

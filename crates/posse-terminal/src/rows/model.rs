@@ -221,6 +221,13 @@ impl TreeModel {
         self.task(task).stream(delta);
     }
 
+    /// Replaces the changes that were observed by the net ones, such as those that the journal has.
+    pub fn settle_changes(&mut self, files: Vec<FileChange>) {
+        self.tasks.values_mut().for_each(|view| view.changed.clear());
+        let root = self.root.clone();
+        self.task(&root).changed = files;
+    }
+
     /// Returns the topmost task.
     pub fn root(&self) -> &TaskId {
         &self.root

@@ -1,3 +1,4 @@
+mod dialog;
 mod keys;
 mod markdown;
 mod painter;

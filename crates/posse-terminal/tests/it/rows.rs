@@ -250,7 +250,7 @@ fn twenty_subagents_in_10_rows_are_folded_from_the_end() {
 ",
     );
     let keys = tree.model.key_line(&TestTree::layout(80, 7)).text();
-    assert_eq!(keys, "  a answer t_04   ↑↓ Enter open   s steer   c cancel   q leave   ? keys");
+    assert_eq!(keys, "  a answer t_04   ↑↓ select   s steer   c cancel   q leave   ? keys");
     assert_eq!(tree.lines(80, 21).len(), 21, "24 rows show all");
 }
 
@@ -546,7 +546,7 @@ fn more_than_six_subagents_are_folded_at_the_end() {
 }
 
 /// A call of `t_04` that waits for approval for another 9m58s at 0.
-fn parked(tool: &str, arguments: &str, diff: Option<&str>) -> ParkedCall {
+pub fn parked(tool: &str, arguments: &str, diff: Option<&str>) -> ParkedCall {
     let request = ApprovalRequest {
         task: TestTree::id(4),
         key: KEY,
@@ -565,7 +565,7 @@ fn parked(tool: &str, arguments: &str, diff: Option<&str>) -> ParkedCall {
     ParkedCall { id: "a1".to_owned(), request, state: ApprovalState::Open }
 }
 
-const DIFF: &str = "--- a/src/auth.rs\n+++ b/src/auth.rs\n@@ -41,2 +41,3 @@\n   let claims = decode(token)?;\n-  if claims.exp > now() {\n+  if claims.exp <= now() {\n+      return Err(Expired);";
+pub const DIFF: &str = "--- a/src/auth.rs\n+++ b/src/auth.rs\n@@ -41,2 +41,3 @@\n   let claims = decode(token)?;\n-  if claims.exp > now() {\n+  if claims.exp <= now() {\n+      return Err(Expired);";
 
 #[test]
 fn an_approval_shows_path_diff_and_keys() {
