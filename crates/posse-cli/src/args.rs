@@ -274,6 +274,11 @@ pub enum TasksCommand {
         /// Answer to the question [default: show the question].
         answer: Option<String>,
     },
+    /// Approve the call that a task or one of its subagents waits for; the same as `posse approvals approve`.
+    Approve {
+        #[command(flatten)]
+        answer: AnswerArgs,
+    },
     /// Delete ended tasks with everything they delegated.
     Delete {
         /// Task ids or id prefixes.
@@ -509,7 +514,7 @@ pub enum ApprovalsCommand {
     },
     /// Show one call exactly as it would be executed.
     Show {
-        /// Approval id, such as a7.
+        /// Approval id, such as a7, or the id of a task that waits for one.
         id: String,
     },
     /// Approve a call.
@@ -528,7 +533,7 @@ pub enum ApprovalsCommand {
 
 #[derive(ClapArgs)]
 pub struct AnswerArgs {
-    /// Approval id, such as a7.
+    /// Approval id, such as a7, or the id of a task that waits for one.
     pub id: String,
     /// Scope of the answer: this call, or every call that the same rules ask about in its task, in its task and subagents,
     /// or in the session.

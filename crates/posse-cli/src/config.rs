@@ -19,6 +19,7 @@ use posse_messages::say;
 use posse_models::providers::ModelsConfig;
 use posse_net::AddressException;
 use posse_sandbox::config::SandboxConfig;
+use posse_telemetry::hooks::{HOOKS_MAX, HookConfig};
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny};
 use toml::Spanned;
 
@@ -45,6 +46,8 @@ pub struct Config {
     pub secrets: SecretsConfig,
     pub approvals: ApprovalsConfig,
     pub mcp: McpConfig,
+    #[serde(deserialize_with = "hooks")]
+    pub hooks: Vec<HookConfig>,
     #[serde(skip)]
     pub origin: ConfigOrigin,
 }
@@ -80,6 +83,7 @@ const KEYS: &[&str] = &[
     "secrets",
     "approvals",
     "mcp",
+    "hooks",
 ];
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -216,6 +220,14 @@ fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, 
 
 fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     sizes::parse(&String::deserialize(deserializer)?).map(Some).map_err(de::Error::custom)
+}
+
+fn hooks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<HookConfig>, D::Error> {
+    let hooks = Vec::<HookConfig>::deserialize(deserializer)?;
+    match hooks.len() {
+        0..=HOOKS_MAX => Ok(hooks),
+        _ => Err(de::Error::custom(say!("hooks-too-many", most = HOOKS_MAX))),
+    }
 }
 
 /// Settings of `posse mcp`, and the MCP servers that agents use.
@@ -375,6 +387,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("secrets.redact", !project.secrets.redact),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
         ("telemetry", project.telemetry.otlp_endpoint.is_some()),
+        ("hooks", !project.hooks.is_empty()),
     ];
     let is_script = |model: &String| model.trim_start().starts_with("scripted:");
     let scripts = [

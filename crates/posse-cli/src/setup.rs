@@ -649,6 +649,7 @@ fn telemetry(global: &GlobalArgs, config: &Config) -> Telemetry {
         level: config.log.level.clone(),
         payloads: global.debug_payloads,
         otlp_endpoint: config.telemetry.otlp_endpoint.clone(),
+        hooks: config.hooks.clone(),
     };
     // The subscriber is set once per process, only here.
     let install = |log: JsonLog| drop(tracing::subscriber::set_global_default(log));

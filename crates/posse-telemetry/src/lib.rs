@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod hooks;
 pub mod log;
 pub mod otlp;
 pub mod spans;

@@ -8,6 +8,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use posse_runtime::ports::Observer;
 
+use crate::hooks::{HookConfig, HookObserver};
 use crate::log::{EventLog, JsonLog, LogFilter, PayloadPolicy, open};
 use crate::otlp::{OtlpCollector, SpanExporter};
 use crate::spans::SpanObserver;
@@ -23,6 +24,8 @@ pub struct TelemetryWishes {
     pub payloads: bool,
     /// Base URL of the collector in the configuration; the environment wins.
     pub otlp_endpoint: Option<String>,
+    /// Commands of the user's configuration.
+    pub hooks: Vec<HookConfig>,
 }
 
 /// Telemetry options. Not printable outside tests: headers hold keys.
@@ -38,6 +41,7 @@ pub struct TelemetryOptions {
     service: Option<String>,
     /// True if the environment asks for a protocol that is not supported.
     foreign_protocol: bool,
+    hooks: Vec<HookConfig>,
 }
 
 impl TelemetryOptions {
@@ -59,6 +63,7 @@ impl TelemetryOptions {
             service: env("OTEL_SERVICE_NAME"),
             foreign_protocol: says("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
                 || says("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"),
+            hooks: wishes.hooks,
         }
     }
 }
@@ -130,6 +135,7 @@ impl Telemetry {
             None if options.payloads => self.note(&localized!("payloads-without-log")),
             None => {}
         }
+        watchers.extend(self.hooks());
         let nobody = |watchers| Ok(OpenTelemetry { watchers, spans: None, _exporter: None });
         let Some(url) = &options.collector else { return nobody(watchers) };
         if options.foreign_protocol {
@@ -147,6 +153,21 @@ impl Telemetry {
         let spans = Arc::new(SpanObserver::new(exporter.sink()));
         watchers.push(spans.clone());
         Ok(OpenTelemetry { watchers, spans: Some(spans), _exporter: Some(exporter) })
+    }
+
+    /// Starts the hooks. Hooks that cannot be started are reported and stop no task.
+    fn hooks(&self) -> Option<Arc<dyn Observer>> {
+        let (hooks, outlets) = (&self.options.hooks, self.outlets?);
+        if hooks.is_empty() {
+            return None;
+        }
+        match HookObserver::start(hooks.clone(), outlets.note) {
+            Ok(observer) => Some(Arc::new(observer)),
+            Err(e) => {
+                self.note(&localized!("hooks-not-started", why = e));
+                None
+            }
+        }
     }
 
     /// Opens the log. A log that cannot be opened is reported and stops no task.
@@ -219,6 +240,7 @@ mod tests {
             level: configured.then(|| "warn".to_owned()),
             payloads: false,
             otlp_endpoint: configured.then(|| "http://a:4318/".to_owned()),
+            hooks: Vec::new(),
         };
         let env =
             |name: &str| env.iter().find(|(have, _)| *have == name).map(|(_, value)| (*value).to_owned());

@@ -21,7 +21,7 @@ use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
 use posse_store::SqliteStore;
 use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 
-use super::tasks::age;
+use super::tasks::{age, find};
 use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
 use crate::columns::cut;
 use crate::{lists, setup, terminal};
@@ -120,7 +120,7 @@ fn line(parked: &ParkedCall) -> String {
 }
 
 async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
-    let parked = store.approval(id).await?;
+    let parked = find_parked(store, id).await?;
     if json {
         terminal::out(&parked.to_json().to_string());
         return Ok(ExitCode::SUCCESS);
@@ -144,13 +144,32 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Finds a call by its approval id, or by the id of the task that waits for it.
+async fn find_parked(store: &SqliteStore, wanted: &str) -> Result<ParkedCall> {
+    let unknown = match store.approval(wanted).await {
+        Err(e) if e.code() == ErrorCode::ApprovalNotFound => e,
+        found => return found,
+    };
+    let Ok(row) = find(store, wanted).await else { return Err(unknown) };
+    let below = format!("{}.", row.id);
+    let mut open = store.approvals(ApprovalQuery::Open).await?;
+    open.retain(|parked| parked.request.task == row.id || parked.request.task.as_str().starts_with(&below));
+    let ids: Vec<&str> = open.iter().map(|parked| parked.id.as_str()).collect();
+    let text = match ids.as_slice() {
+        [_] => return Ok(open.remove(0)),
+        [] => say!("approval-none-of-task", task = row.id),
+        ids => say!("approvals-of-task", task = row.id, ids = ids.join(", ")),
+    };
+    Err(Error::new(ErrorCode::ApprovalNotFound, text).hint(say!("approvals-of-task-hint")))
+}
+
 async fn give(
     store: &SqliteStore,
     args: AnswerArgs,
     verdict: ApprovalVerdict,
     json: bool,
 ) -> Result<ExitCode> {
-    let parked = store.approval(&args.id).await?;
+    let parked = find_parked(store, &args.id).await?;
     if args.hash.is_some_and(|hash| hash.is_empty() || !parked.request.hash.starts_with(&hash)) {
         let text = say!("approval-other-hash", id = parked.id);
         return Err(Error::new(ErrorCode::ApprovalMismatch, text).hint(say!("approval-mismatch-hint")));

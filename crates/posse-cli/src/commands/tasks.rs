@@ -19,7 +19,9 @@ use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::mode::WorkMode;
+use posse_core::outcome::OutcomeStatus;
 use posse_core::run::replay;
+use posse_core::state::TaskState;
 use posse_core::text::{head_and_tail, prefix};
 use posse_core::tool::ToolEffect;
 use posse_core::usage::SpendingTotal;
@@ -39,7 +41,7 @@ use serde_json::json;
 use super::drive::{ProgressView, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::run::{self, SessionPlan};
 use super::{export, gc, review};
-use crate::args::{ExtraLimits, GlobalArgs, RunOptions, TaskFlags, TasksCommand};
+use crate::args::{ApprovalsCommand, ExtraLimits, GlobalArgs, RunOptions, TaskFlags, TasksCommand};
 use crate::mode::ModeChoice;
 use crate::render::{changes, price, tokens, with_subagents};
 use crate::setup::{self, Setup, ToolInventory, in_project};
@@ -69,6 +71,9 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         TasksCommand::Cancel { task } => control::cancel(global, &task).await,
         TasksCommand::Send { task, message } => control::send(global, &task, message).await,
         TasksCommand::Answer { task, answer } => control::answer(global, &task, answer).await,
+        TasksCommand::Approve { answer } => {
+            super::approvals::run(global, ApprovalsCommand::Approve { answer }).await
+        }
         TasksCommand::Delete { tasks, force } => gc::delete(global, &tasks, force).await,
     }
 }
@@ -134,6 +139,9 @@ async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result
     let room = taken_up.room(&how, view)?;
     run::check_model(&*taken_up.setup.models(&how)?, &start.agent, &taken_up.caps(&how))?;
     taken_up.tell_mode(how.mode, global.json)?;
+    if row.state == TaskState::Ended(OutcomeStatus::Completed) {
+        terminal::note(&say!("resume-had-completed", task = row.id));
+    }
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = ResumeMode::Finish { turns_max: more.max_turns, wall_ms_max };

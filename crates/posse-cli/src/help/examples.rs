@@ -44,6 +44,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("help-tasks-cancel", &["posse tasks cancel k3v9"]),
     ("help-tasks-send", &["posse tasks send k3v9 \"{message}\""]),
     ("help-tasks-answer", &["posse tasks answer k3v9", "posse tasks answer k3v9 \"{answer}\""]),
+    ("help-tasks-approve", &["posse tasks approve k3v9"]),
     ("help-tasks-delete", &["posse tasks delete k3v9 p6ip"]),
     ("help-cost", &["posse cost --since 7d", "posse cost --by agent"]),
     ("help-gc", &["posse gc --dry-run", "posse gc --older-than 30d"]),

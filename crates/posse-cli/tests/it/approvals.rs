@@ -88,6 +88,21 @@ fn what_one_process_asks_another_answers() {
 }
 
 #[test]
+fn the_call_of_a_task_is_approved_by_the_id_of_the_task() {
+    let (place, model) = place(ASKS);
+    let mut running = start(&place, &model);
+    let event = running.until(is_asked);
+    let task = event["task_id"].as_str().unwrap();
+    assert!(place.run(["approvals", "show", task]).stdout.contains("path: a.txt"));
+    let yes = place.run(["tasks", "approve", task, "--json"]);
+    assert_eq!((yes.code, &yes.json()[0]["status"]), (0, &json!("approved")), "{yes:?}");
+    let ran = running.end();
+    assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
+    let late = place.run(["tasks", "approve", task]);
+    assert!(late.code == 1 && late.stderr.contains("waits for no approval"), "{late:?}");
+}
+
+#[test]
 fn a_no_from_another_process_reaches_the_model() {
     let (place, model) = place(ASKS);
     let mut running = start(&place, &model);

@@ -14,6 +14,7 @@ mod demo;
 mod depth;
 mod edits;
 mod help;
+mod hooks;
 mod judging;
 mod keys;
 mod kill;

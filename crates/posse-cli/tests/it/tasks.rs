@@ -422,7 +422,8 @@ fn a_message_sent_from_another_terminal_is_read_by_a_task_at_work() {
     let started = running.until(|event| event["type"] == "started");
     let id = started["task_id"].as_str().unwrap().to_owned();
     let sent = place.run(["tasks", "send", &id, "Look at the tests too"]);
-    assert_eq!(sent.stdout, format!("{id} · queued · the task reads it before its next turn\n"), "{sent:?}");
+    let queued = format!("{id} · queued · the task reads it before its next turn\n{id} · delivered · ");
+    assert!(sent.stdout.starts_with(&queued) && sent.stdout.contains("has read it, at turn "), "{sent:?}");
     let read = |record: &Value| record["record"] == "steered" && record["text"] == "Look at the tests too";
     until("the task has read it", || place.journal(&id).iter().any(read).then_some(()));
     place.write("workspace/go.txt", "");
@@ -466,4 +467,13 @@ helper:
     assert_eq!((answered.code, &answered.json()[0]["answered"]), (0, &json!(true)), "{answered:?}");
     let ended = running.end();
     assert_eq!((ended.code, &ended.envelope()["text"]), (0, &json!("It is left.")), "{ended:?}");
+}
+
+#[test]
+fn resuming_a_completed_task_says_that_nothing_runs() {
+    let (place, id) = place();
+    let before = place.journal(&id).len();
+    let ran = place.run(["tasks", "resume", &id]);
+    assert!(ran.code == 0 && ran.stderr.contains("had completed: nothing runs"), "{ran:?}");
+    assert_eq!((ran.stdout.as_str(), place.journal(&id).len()), ("It says alpha.\n", before));
 }

@@ -13,5 +13,10 @@ no-grpc = Warnung: es werden keine Traces gesendet: verlangt ist gRPC, und Posse
 log-level-hint = es ist `level` unter `[log]` in deiner Konfiguration, oder POSSE_LOG
 log-not-opened = Warnung: das Protokoll { $path } kann nicht geöffnet werden: { $why }
 log-not-written = Warnung: das Protokoll { $path } kann nicht geschrieben werden: { $why }
+hook-failed = Warnung: der Hook für `{ $event }` ist fehlgeschlagen: { $why }
+hook-dropped = Warnung: ein Hook für `{ $event }` wurde ausgelassen: zu viele warten
+hook-timed-out = nicht innerhalb von { $seconds } s beendet
+hook-empty = `command` ist leer
+hooks-not-started = Warnung: Hooks lassen sich nicht starten: { $why }
 otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS ist nicht lesbar
 otlp-headers-invalid-hint = es sieht aus wie `authorization=Bearer%20KEY,x-team=a`

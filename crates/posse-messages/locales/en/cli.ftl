@@ -31,6 +31,9 @@ export-read-as = { $format } reads it as { $file }
 
 no-approvals = nothing waits for an answer
 approval-by = { $scope } by { $by }
+approval-none-of-task = `{ $task }` waits for no approval
+approvals-of-task = `{ $task }` waits for several approvals: { $ids }
+approvals-of-task-hint = `posse approvals list` shows them
 approvals-footer = posse approvals show ID · approve ID · deny ID
 approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } by { $by } ({ $scope }) at { $instant }
@@ -253,7 +256,10 @@ cancel-too-late = it ended before it could be cancelled
 
 message-empty = the message is empty
 message-queued = the task reads it before its next turn
-message-missed = the task had ended before
+message-delivered = the task has read it, at turn { $turn }
+resume-had-completed = `{ $task }` had completed: nothing runs, this is its answer
+hooks-too-many = at most { $most } hooks are allowed
+message-missed = too late, the task had ended
 question-none = `{ $task }` asks nothing
 
 ## commands/tasks/watch.rs

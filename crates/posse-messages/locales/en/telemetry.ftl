@@ -21,5 +21,10 @@ no-grpc = warning: no traces are sent: gRPC is asked for, and Posse speaks OTLP 
 log-level-hint = it is `level` under `[log]` in your configuration, or POSSE_LOG
 log-not-opened = warning: the log { $path } cannot be opened: { $why }
 log-not-written = warning: the log { $path } cannot be written: { $why }
+hook-failed = warning: the hook for `{ $event }` failed: { $why }
+hook-dropped = warning: a hook for `{ $event }` was left out: too many wait
+hook-timed-out = it did not end within { $seconds } s
+hook-empty = `command` is empty
+hooks-not-started = warning: hooks cannot be started: { $why }
 otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS cannot be read
 otlp-headers-invalid-hint = it looks like `authorization=Bearer%20KEY,x-team=a`

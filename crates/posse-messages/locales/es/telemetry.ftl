@@ -13,5 +13,10 @@ no-grpc = aviso: no se envían trazas: se pide gRPC y Posse habla OTLP sobre HTT
 log-level-hint = es `level` en `[log]` de tu configuración, o POSSE_LOG
 log-not-opened = aviso: no se puede abrir el registro { $path }: { $why }
 log-not-written = aviso: no se puede escribir el registro { $path }: { $why }
+hook-failed = aviso: falló el hook de `{ $event }`: { $why }
+hook-dropped = aviso: se omitió un hook de `{ $event }`: hay demasiados en espera
+hook-timed-out = no terminó en { $seconds } s
+hook-empty = `command` está vacío
+hooks-not-started = aviso: no se pueden iniciar los hooks: { $why }
 otlp-headers-invalid = no se puede leer OTEL_EXPORTER_OTLP_HEADERS
 otlp-headers-invalid-hint = tiene la forma `authorization=Bearer%20KEY,x-team=a`

@@ -13,5 +13,10 @@ no-grpc = avertissement : aucune trace n'est envoyée : gRPC est demandé, et Po
 log-level-hint = c'est `level` sous `[log]` dans votre configuration, ou POSSE_LOG
 log-not-opened = avertissement : le journal { $path } ne peut pas être ouvert : { $why }
 log-not-written = avertissement : le journal { $path } ne peut pas être écrit : { $why }
+hook-failed = avertissement : le hook de `{ $event }` a échoué : { $why }
+hook-dropped = avertissement : un hook de `{ $event }` a été omis : trop sont en attente
+hook-timed-out = il ne s’est pas terminé en { $seconds } s
+hook-empty = `command` est vide
+hooks-not-started = avertissement : les hooks ne peuvent pas démarrer : { $why }
 otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS est illisible
 otlp-headers-invalid-hint = cela ressemble à `authorization=Bearer%20KEY,x-team=a`

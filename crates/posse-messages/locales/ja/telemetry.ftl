@@ -13,5 +13,10 @@ no-grpc = 警告: トレースは送信されません。gRPC が指定されて
 log-level-hint = 設定の `[log]` の `level` か、POSSE_LOG です
 log-not-opened = 警告: ログ { $path } を開けません: { $why }
 log-not-written = 警告: ログ { $path } に書き込めません: { $why }
+hook-failed = 警告: `{ $event }` のフックが失敗しました: { $why }
+hook-dropped = 警告: `{ $event }` のフックを省きました: 待ちが多すぎます
+hook-timed-out = { $seconds } 秒以内に終わりませんでした
+hook-empty = `command` が空です
+hooks-not-started = 警告: フックを開始できません: { $why }
 otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS を読み取れません
 otlp-headers-invalid-hint = `authorization=Bearer%20KEY,x-team=a` のような形です

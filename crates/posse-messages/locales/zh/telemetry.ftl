@@ -13,5 +13,10 @@ no-grpc = 警告：不会发送跟踪数据：要求的是 gRPC，而 Posse 使�
 log-level-hint = 它是配置中 `[log]` 下的 `level`，或 POSSE_LOG
 log-not-opened = 警告：无法打开日志 { $path }：{ $why }
 log-not-written = 警告：无法写入日志 { $path }：{ $why }
+hook-failed = 警告：`{ $event }` 的钩子失败：{ $why }
+hook-dropped = 警告：略过了 `{ $event }` 的一个钩子：等待的太多
+hook-timed-out = 未在 { $seconds } 秒内结束
+hook-empty = `command` 为空
+hooks-not-started = 警告：无法启动钩子：{ $why }
 otlp-headers-invalid = 无法读取 OTEL_EXPORTER_OTLP_HEADERS
 otlp-headers-invalid-hint = 形如 `authorization=Bearer%20KEY,x-team=a`

@@ -1,6 +1,7 @@
 //! `posse tasks send`, `answer` and `cancel`: tell a task something, whichever process drives it.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use posse_core::state::TaskState;
 use posse_core::{Error, ErrorCode, Result};
@@ -19,6 +20,10 @@ use crate::args::GlobalArgs;
 use crate::setup;
 use crate::terminal;
 
+/// Time that `send` waits for the task to read the message.
+const RECEIPT_WAIT: Duration = Duration::from_secs(3);
+const RECEIPT_POLL: Duration = Duration::from_millis(100);
+
 pub async fn send(global: &GlobalArgs, wanted: &str, text: String) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let row = find(&*store, wanted).await?;
@@ -26,19 +31,46 @@ pub async fn send(global: &GlobalArgs, wanted: &str, text: String) -> Result<Exi
         return Err(Error::new(ErrorCode::InvalidRequest, say!("message-empty")));
     }
     let message = SteeringMessage { task: row.id.clone(), key: key(), text, sent_ms: now_ms() };
-    let receipt = store.send_message(message).await?;
     let id = &row.id;
+    let mut receipt = store.send_message(message.clone()).await?;
+    if receipt == MessageReceipt::Queued && status(&row) == "running" {
+        if !global.json {
+            tell(global, &row, json!({}), receipt.wire(), &say!("message-queued"));
+        }
+        receipt = settled(&*store, message).await?;
+        if receipt == MessageReceipt::Queued && !global.json {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
     let note = match receipt {
-        MessageReceipt::Queued if status(&row) == "interrupted" => say!("nobody-drives", id),
-        MessageReceipt::Queued | MessageReceipt::Delivered { .. } => say!("message-queued"),
+        MessageReceipt::Queued if status(&row) != "running" => say!("nobody-drives", id),
+        MessageReceipt::Queued => say!("message-queued"),
+        MessageReceipt::Delivered { turn } => say!("message-delivered", turn),
         MessageReceipt::Missed => say!("message-missed"),
         MessageReceipt::Full => {
             return Err(Error::new(ErrorCode::InvalidRequest, localized!("messages-unread", id))
                 .hint(localized!("messages-unread-hint")));
         }
     };
-    tell(global, &row, json!({ "receipt": receipt.wire(), "note": note }), receipt.wire(), &note);
+    let turn = match receipt {
+        MessageReceipt::Delivered { turn } => Some(turn),
+        MessageReceipt::Queued | MessageReceipt::Missed | MessageReceipt::Full => None,
+    };
+    let fields = json!({ "receipt": receipt.wire(), "turn": turn, "note": note });
+    tell(global, &row, fields, receipt.wire(), &note);
     Ok(if receipt == MessageReceipt::Missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Waits a moment for the task to read a message, and returns the last receipt. The same key sends nothing twice.
+async fn settled(store: &dyn MessageStore, message: SteeringMessage) -> Result<MessageReceipt> {
+    let deadline = Instant::now() + RECEIPT_WAIT;
+    loop {
+        tokio::time::sleep(RECEIPT_POLL).await;
+        let receipt = store.send_message(message.clone()).await?;
+        if receipt != MessageReceipt::Queued || Instant::now() >= deadline {
+            return Ok(receipt);
+        }
+    }
 }
 
 /// Answers the open question of a task; without an answer, shows the question.
