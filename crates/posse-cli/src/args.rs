@@ -62,10 +62,17 @@ pub enum CliCommand {
     Review(ReviewArgs),
     /// Show a whole delegation with a scripted model: no key, no network.
     Demo,
+    /// Set up a provider: ask for its key, test it, and store it for you alone.
+    Setup(SetupArgs),
+    /// List the models of the configured providers, with context windows and prices.
+    Models(ModelsArgs),
+    /// Read and change settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Create a posse.toml and an example agent in this directory.
     Init,
     /// Check configuration, keys, sandbox and store.
-    Doctor,
+    Doctor(DoctorArgs),
     /// List, check, create and export agents.
     #[command(subcommand)]
     Agents(AgentsCommand),
@@ -104,6 +111,71 @@ pub enum CliCommand {
     /// Print completions of a command line, for the scripts of `posse completions`.
     #[command(name = complete::COMMAND, hide = true)]
     Complete(CompleteArgs),
+}
+
+#[derive(ClapArgs, Default)]
+pub struct SetupArgs {
+    /// Provider, such as anthropic, openai, gemini, openrouter, ollama, or other for any other server [default: asks].
+    pub provider: Option<String>,
+    /// Model to test and to use [default: the usual one of the provider].
+    #[arg(long, short, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Address of the server, if it is not the vendor's.
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+}
+
+#[derive(ClapArgs)]
+pub struct ModelsArgs {
+    /// List only the models of this provider.
+    pub provider: Option<String>,
+    /// List only models with this in their name.
+    #[arg(long, value_name = "TEXT")]
+    pub matching: Option<String>,
+}
+
+#[derive(ClapArgs)]
+pub struct DoctorArgs {
+    /// Also send one tiny request to each configured provider; it costs a few tokens.
+    #[arg(long)]
+    pub online: bool,
+}
+
+#[derive(Subcommand)]
+pub enum ConfigCommand {
+    /// Print the value of a setting.
+    Get {
+        /// Setting, such as limits.max_turns.
+        key: String,
+    },
+    /// Change a setting. Comments stay, and nothing is written that cannot be loaded.
+    Set {
+        /// Setting, such as limits.max_turns.
+        key: String,
+        /// Value, as TOML or as plain text.
+        value: String,
+        /// Change the file of this project instead of yours.
+        #[arg(long)]
+        project: bool,
+    },
+    /// Remove a setting.
+    Unset {
+        /// Setting, such as limits.max_turns.
+        key: String,
+        /// Change the file of this project instead of yours.
+        #[arg(long)]
+        project: bool,
+    },
+    /// Open the file in your editor, and take over what can be loaded.
+    Edit {
+        /// Change the file of this project instead of yours.
+        #[arg(long)]
+        project: bool,
+    },
+    /// Print where the files are.
+    Path,
+    /// Print all settings of the files.
+    List,
 }
 
 #[derive(ClapArgs)]
@@ -453,9 +525,12 @@ pub enum McpCommand {
         /// Write it into the host's configuration, and keep what is there.
         #[arg(long)]
         write: bool,
-        /// With --write: store no key for the servers that the host starts.
-        #[arg(long, requires = "write")]
+        /// With --write: store no key for the servers that the host starts, and do not ask.
+        #[arg(long, requires = "write", conflicts_with = "store_key")]
         no_key: bool,
+        /// With --write: store the key of the environment for the servers that the host starts, without asking.
+        #[arg(long, requires = "write")]
+        store_key: bool,
     },
     /// Start the server as a host would, with almost no environment, and report whether it works.
     Doctor,
@@ -681,7 +756,7 @@ pub struct RunArgs {
     pub how: RunOptions,
 }
 
-#[derive(ClapArgs, Clone)]
+#[derive(ClapArgs, Clone, Default)]
 pub struct ChatArgs {
     /// Continue an earlier conversation.
     #[arg(long, value_name = "TASK")]

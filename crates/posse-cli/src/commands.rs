@@ -3,16 +3,19 @@
 mod agents;
 mod approvals;
 mod chat;
+mod config;
 mod context;
 mod cost;
 mod demo;
 mod doctor;
 mod drive;
 mod export;
+mod first_run;
 mod gc;
 mod init;
 mod leases;
 mod mcp;
+mod models;
 pub mod review;
 mod run;
 mod servers;
@@ -37,6 +40,9 @@ const USAGE_CODE: u8 = 2;
 
 pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
     let Some(command) = command else {
+        if first_run::is_interactive() {
+            return block_on(first_run::start(&global));
+        }
         help::show_short();
         return Ok(ExitCode::from(USAGE_CODE));
     };
@@ -47,7 +53,10 @@ pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
         CliCommand::Init => init::run(&global),
         CliCommand::Agents(command) => agents::run(&global, command),
         CliCommand::Trust(args) => trust::run(&global, &args),
-        CliCommand::Doctor => block_on(doctor::run(&global)),
+        CliCommand::Doctor(args) => block_on(doctor::run(&global, &args)),
+        CliCommand::Setup(args) => block_on(first_run::run(&global, args)),
+        CliCommand::Models(args) => block_on(models::run(&global, args)),
+        CliCommand::Config(command) => config::run(&global, command),
         CliCommand::Demo => block_on(demo::run(&global)),
         CliCommand::Run(args) => block_on(run::run(&global, args)),
         CliCommand::Review(args) => block_on(review::run(&global, args)),

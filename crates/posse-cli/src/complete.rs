@@ -15,6 +15,7 @@ use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ContextStore, JournalStore, TaskQuery};
 
 use crate::args::{CliArgs, CompleteArgs, GlobalArgs};
+use crate::config_edit::SETTINGS;
 use crate::setup::{self, Setup};
 use crate::terminal;
 
@@ -142,6 +143,8 @@ fn source(path: &str, arg: &Arg) -> Option<CandidateSource> {
         "task" | "tasks" if in_tasks || path == "worker" => tasks,
         "resume" if path == "chat" => tasks,
         "session" => sessions,
+        "key" if path.starts_with("config") => settings,
+        "provider" => providers,
         _ => return None,
     })
 }
@@ -175,6 +178,14 @@ fn models(global: &GlobalArgs) -> Vec<CompletionCandidate> {
     names.sort_unstable();
     names.dedup();
     names.into_iter().map(|name| candidate(name, "")).collect()
+}
+
+fn settings(_: &GlobalArgs) -> Vec<CompletionCandidate> {
+    SETTINGS.iter().map(|key| candidate(*key, "")).collect()
+}
+
+fn providers(_: &GlobalArgs) -> Vec<CompletionCandidate> {
+    KNOWN.iter().map(|known| candidate(known.name, "")).collect()
 }
 
 fn tasks(global: &GlobalArgs) -> Vec<CompletionCandidate> {

@@ -417,8 +417,28 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(unreadable)
 }
 
+/// Owner of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigScope {
+    User,
+    /// It can set only what cannot harm a person who runs Posse there.
+    Project,
+}
+
+/// Checks a text as loading it would.
+pub fn check(path: &Path, text: &str, scope: ConfigScope) -> Result<()> {
+    if text.len() as u64 > BYTES_MAX {
+        return Err(Error::new(ErrorCode::ConfigInvalid, say!("file-too-large", path = path.display())));
+    }
+    let config = parse(path, text)?;
+    match scope {
+        ConfigScope::User => Ok(()),
+        ConfigScope::Project => forbid_rights(path, &config),
+    }
+}
+
 /// Parses the text of a file.
-pub fn parse(path: &Path, text: &str) -> Result<Config> {
+fn parse(path: &Path, text: &str) -> Result<Config> {
     let wrong = |e: toml::de::Error, at: usize| {
         let (line, column, key) = place(text, at);
         let what = match key {

@@ -214,7 +214,7 @@ mod tests {
             for line in lines {
                 // A pipe or a redirection is the shell's, as are the quotes around words.
                 let command = line.rsplit(" | ").next().unwrap_or_default();
-                let command = command.split(" > ").next().unwrap_or_default();
+                let command = command.split(['>', '<']).next().unwrap_or_default().trim_end();
                 let mut quoted = false;
                 let words: Vec<String> = command
                     .split(['"', '\''])

@@ -107,8 +107,22 @@ impl ToolInventory {
                 self.names().filter(|name| patterns.iter().any(|p| p.names(name))).map(str::to_owned),
             );
         }
-        of_servers.splice(0..0, named_tools(list, &self.names().collect::<Vec<_>>())?);
+        let named = named_tools(list.iter().copied(), &self.names().collect::<Vec<_>>());
+        of_servers
+            .splice(0..0, named.map_err(|e| list.iter().find_map(|name| self.broken(name)).unwrap_or(e))?);
         Ok(of_servers)
+    }
+
+    /// Says what is wrong with a tool of one's own, if it is there and cannot be used.
+    fn broken(&self, name: &str) -> Option<Error> {
+        let place = format!("/tools/{name}/");
+        let problem = self.problems.iter().find(|problem| problem.message().contains(&place))?;
+        let text = say!("tool-broken", name, why = problem.message());
+        let error = Error::new(ErrorCode::ToolInvalid, text);
+        Some(match problem.advice() {
+            Some(hint) => error.hint(hint.to_owned()),
+            None => error,
+        })
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -742,7 +756,7 @@ pub fn in_project(directory: &Path) -> impl Fn(&Path) -> bool {
     move |workspace| project_of(workspace, home.as_deref()) == project
 }
 
-fn user() -> u32 {
+pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 

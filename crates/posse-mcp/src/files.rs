@@ -37,6 +37,11 @@ pub fn read_or_create(path: &Path, make: impl FnOnce() -> io::Result<String>) ->
     made().map_err(|e| unwritable(path).caused_by(e))
 }
 
+/// Replaces a file whose content is for this user alone, whatever mode the earlier one had.
+pub fn replace_private(path: &Path, text: &str) -> Result<()> {
+    write_private(path, text.as_bytes()).map_err(|e| unwritable(path).caused_by(e))
+}
+
 /// Writes a file of its user alone, in place of an earlier one.
 pub(crate) fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
     write_whole(path, text, 0o600)

@@ -184,6 +184,11 @@ fn cut_back(body: Bytes, prefix: usize) -> (BytesMut, u64) {
 pub struct EncodedBody(Bytes);
 
 impl EncodedBody {
+    /// Creates the body of a request that has none.
+    pub(crate) fn empty() -> Self {
+        Self(Bytes::new())
+    }
+
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::str::Utf8Error;
 
+use http::Method;
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::tokens::tokens_at_most;
@@ -118,8 +119,8 @@ where
     let body = body::encode(wire, &mut request)?;
     let streamed = !request.settings.buffered;
     let (key_header, headers) = (ProviderClient::<F>::KEY_HEADER, ProviderClient::<F>::HEADERS);
-    let call = HttpCall { path: wire.path(streamed), key_header, headers };
-    let answer = wire.transport.post(&call, &body).await;
+    let call = HttpCall { method: Method::POST, path: wire.path(streamed), key_header, headers };
+    let answer = wire.transport.send(&call, &body).await;
     let mut incoming = match answer {
         Ok(incoming) => incoming,
         Err(rejection) => {

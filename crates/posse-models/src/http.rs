@@ -128,9 +128,10 @@ impl ProviderEndpoint {
     }
 }
 
-/// Path, key header and static headers of a wire format.
+/// Method, path, key header and static headers of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpCall {
+    pub method: Method,
     /// Below the base URL.
     pub path: String,
     pub key_header: KeyHeader,
@@ -223,7 +224,7 @@ impl ProviderTransport {
     }
 
     /// Sends the body and returns the answer once its head says success.
-    pub(crate) async fn post(
+    pub(crate) async fn send(
         &self,
         call: &HttpCall,
         body: &EncodedBody,
@@ -267,7 +268,7 @@ impl ProviderTransport {
         let address = self.address(&call.path)?;
         let pool = self.pool(&address)?;
         let mut request = Request::new(());
-        *request.method_mut() = Method::POST;
+        *request.method_mut() = call.method.clone();
         *request.headers_mut() = self.headers(call, &address, key)?;
         *request.uri_mut() = address;
         let request = pool.prepare(request).map_err(|e| self.connection(&e, key))?;
@@ -286,7 +287,9 @@ impl ProviderTransport {
         key: Option<&SecretText>,
     ) -> Result<HeaderMap, ModelFailure> {
         let mut headers = HeaderMap::with_capacity(8);
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if call.method == Method::POST {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
         headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));

@@ -22,7 +22,7 @@ pub mod fallback;
 pub mod gemini;
 pub mod governor;
 pub mod http;
-pub mod key_file;
+pub mod listing;
 pub mod openai_chat;
 pub mod openai_responses;
 pub mod providers;

@@ -5,6 +5,8 @@
 
 mod names;
 
+pub use names::KeyOrigin;
+
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -303,7 +305,13 @@ impl ModelSource {
     }
 
     fn open_provider(&self, reference: &str) -> Result<Arc<dyn Model>> {
-        let parsed = ModelRef::parse(reference)?;
+        let (model, governor) = self.client(&ModelRef::parse(reference)?)?;
+        let watched = Arc::new(WatchedModel::new(model, StallTimeouts::default()));
+        Ok(Arc::new(RetryModel::new(watched, RetryPolicy::default(), governor)))
+    }
+
+    /// Opens a model without the layers around it.
+    pub(crate) fn client(&self, parsed: &ModelRef) -> Result<(Arc<dyn Model>, Arc<RateGovernor>)> {
         let (wire, transport, governor) = self.endpoint(parsed.provider())?;
         let (provider, name) = (parsed.provider(), parsed.model().to_owned());
         let model: Arc<dyn Model> = match wire {
@@ -317,11 +325,18 @@ impl ModelSource {
             }
             WireFormat::Gemini => Arc::new(Gemini::over(transport, name).provider(provider)),
         };
-        let watched = Arc::new(WatchedModel::new(model, StallTimeouts::default()));
-        Ok(Arc::new(RetryModel::new(watched, RetryPolicy::default(), governor)))
+        Ok((model, governor))
     }
 
-    fn endpoint(&self, provider: &str) -> Result<(WireFormat, ProviderTransport, Arc<RateGovernor>)> {
+    /// Returns the price of a model; `None` if it is unknown.
+    pub fn price(&self, model: &ModelRef) -> Option<Price> {
+        self.prices.price(model)
+    }
+
+    pub(crate) fn endpoint(
+        &self,
+        provider: &str,
+    ) -> Result<(WireFormat, ProviderTransport, Arc<RateGovernor>)> {
         let configured = self.config.providers.get(provider);
         let known = KNOWN.iter().find(|known| known.name == provider);
         let Some(wire) = configured.and_then(|c| c.wire).or(known.map(|known| known.wire)) else {

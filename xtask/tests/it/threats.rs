@@ -11,6 +11,7 @@ const ROWS: usize = 35;
 /// Where programs are started. Who adds a place looks at what stands in the arguments there: a value of a model, a file, a
 /// repository or a person comes behind the end of the options, or cannot begin with a dash.
 const STARTERS: &[&str] = &[
+    "posse-cli/src/commands/config.rs",
     "posse-cli/src/commands/mcp/doctor.rs",
     "posse-cli/src/commands/servers/login.rs",
     "posse-cli/src/commands/worker.rs",

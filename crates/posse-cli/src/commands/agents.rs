@@ -17,11 +17,28 @@ use posse_messages::say;
 use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 use serde_json::json;
 
-use crate::args::{AgentsCommand, GlobalArgs};
+use crate::args::{AgentsCommand, GlobalArgs, RunOptions};
 use crate::commands::init::write_new;
 use crate::setup::{Setup, user_config_dir};
 use crate::{lists, terminal};
 use view::{AgentView, inspector};
+
+/// Warns about the mistakes in an agent's file that `posse agents check` would report.
+pub fn warn_about(setup: &Setup, how: &RunOptions, name: &str) -> Result<()> {
+    let snapshot = setup.snapshot();
+    let Some(entry) = snapshot.entry(name) else { return Ok(()) };
+    let reports = inspector(setup, &how.common.allow)?.check(entry);
+    // Files that this one shadows have no effect here.
+    for remark in reports.first().iter().flat_map(|report| &report.remarks) {
+        let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let text = format!("{}{line}: {}", view::place(setup, &entry.chosen.read.origin.path), remark.text);
+        terminal::note(&say!("warning", text = visible(&text)));
+        if let Some(hint) = &remark.hint {
+            terminal::note(&format!("  {}", say!("error-hint", hint = visible(hint.as_str()))));
+        }
+    }
+    Ok(())
+}
 
 pub fn run(global: &GlobalArgs, command: AgentsCommand) -> Result<ExitCode> {
     match command {

@@ -6,14 +6,16 @@ use posse_core::approval::ApprovalHandling;
 use posse_core::board::{BoardLimits, OnLimit};
 use posse_core::grant::SandboxTier;
 use posse_core::text::estimate_tokens;
-use posse_core::{Result, sizes, spans};
+use posse_core::{ErrorCode, Result, sizes, spans};
 use posse_mcp::registry::ServerFilter;
 use posse_messages::say;
-use posse_models::providers::KNOWN;
+use posse_models::listing::ProbeReport;
+use posse_models::providers::{KNOWN, KeyOrigin};
 use posse_runtime::context::now_ms;
+use posse_runtime::ports::ModelResolver;
 use serde_json::{Value, json};
 
-use crate::args::{GlobalArgs, RunOptions, VERSION};
+use crate::args::{DoctorArgs, GlobalArgs, RunOptions, VERSION};
 use crate::columns::PaddedCell;
 use crate::models::process_env;
 use crate::retention::{REPORT, caps};
@@ -22,9 +24,34 @@ use crate::terminal;
 
 #[derive(Clone, Copy, PartialEq)]
 enum CheckMark {
+    /// Checked now.
     Fine,
+    /// Told, not checked.
     Info,
+    /// Works with limits.
+    Limited,
+    /// Broken.
     Trouble,
+}
+
+impl CheckMark {
+    fn symbol(self) -> &'static str {
+        match self {
+            CheckMark::Fine => "✓",
+            CheckMark::Info => "·",
+            CheckMark::Limited => "!",
+            CheckMark::Trouble => "✗",
+        }
+    }
+
+    fn wire(self) -> &'static str {
+        match self {
+            CheckMark::Fine => "checked",
+            CheckMark::Info => "not_checked",
+            CheckMark::Limited => "limited",
+            CheckMark::Trouble => "broken",
+        }
+    }
 }
 
 struct DoctorFinding {
@@ -33,19 +60,15 @@ struct DoctorFinding {
     text: String,
 }
 
-pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
-    let findings = examine(global).await;
+pub async fn run(global: &GlobalArgs, args: &DoctorArgs) -> Result<ExitCode> {
+    let findings = examine(global, args).await;
     for finding in &findings {
         if global.json {
             terminal::out(&finding.json().to_string());
         } else {
-            let mark = match finding.mark {
-                CheckMark::Fine => "✓",
-                CheckMark::Info => "·",
-                CheckMark::Trouble => "✗",
-            };
             terminal::out_foreign(&format!(
-                "{mark} {:<14} {}",
+                "{} {:<14} {}",
+                finding.mark.symbol(),
                 PaddedCell(topic(finding.topic)),
                 finding.text
             ));
@@ -55,7 +78,7 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     Ok(if trouble { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
+async fn examine(global: &GlobalArgs, args: &DoctorArgs) -> Vec<DoctorFinding> {
     let mut findings = vec![DoctorFinding::new("version", CheckMark::Info, VERSION)];
     let setup = match Setup::load(global) {
         Ok(setup) => setup,
@@ -66,18 +89,15 @@ async fn examine(global: &GlobalArgs) -> Vec<DoctorFinding> {
     };
     findings.push(configuration(&setup));
     findings.extend(keys(&setup));
-    findings.push(match setup.config.models.default_model(None, &process_env) {
-        Ok(model) => DoctorFinding::new("model", CheckMark::Fine, model),
-        Err(e) => DoctorFinding::new(
-            "model",
-            CheckMark::Info,
-            format!("{} · {}", e.message(), e.advice().unwrap_or_default()),
-        ),
-    });
+    findings.push(model(&setup, args));
+    if args.online {
+        findings.extend(online(&setup).await);
+    }
     let watched = setup.telemetry.places().into_iter();
     findings.extend(watched.map(|(topic, place)| DoctorFinding::new(topic, CheckMark::Info, place)));
     findings.push(confinement(&setup));
-    findings.extend(setup.ignored_top().map(|text| DoctorFinding::new("confinement", CheckMark::Info, text)));
+    findings
+        .extend(setup.ignored_top().map(|text| DoctorFinding::new("confinement", CheckMark::Limited, text)));
     findings.push(DoctorFinding::or_error("approvals", approvals(&setup)));
     findings.extend(tools(&setup));
     findings.push(delegation(&setup));
@@ -99,26 +119,98 @@ fn configuration(setup: &Setup) -> DoctorFinding {
     }
 }
 
-/// Lists the key variables that are set and the key files of the configuration, which win over them; never their values.
+/// Reports where the key of each provider comes from and which place wins; never the key itself. An unreadable key file
+/// is checked now, a key is not.
 fn keys(setup: &Setup) -> Vec<DoctorFinding> {
-    let mut names = setup.key_variables();
-    names.sort_unstable();
-    names.dedup();
-    let mut seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
-    let stored = setup.config.models.providers.iter().filter_map(|(provider, configured)| {
-        Some(format!("{provider}: {}", configured.api_key_file.as_ref()?.display()))
-    });
-    seen.extend(stored);
-    let text = if seen.is_empty() { say!("doctor-no-keys") } else { seen.join(", ") };
-    let urls = KNOWN
-        .iter()
-        .filter_map(|known| known.base_env)
-        .filter_map(|name| Some(format!("{name}={}", process_env(name)?)));
-    let mut urls: Vec<String> = urls.collect();
+    let models = &setup.config.models;
+    let mut findings = Vec::new();
+    for provider in models.set_up_providers(&process_env) {
+        let KeyOrigin { file, variable } = models.key_origin(&provider, &process_env);
+        let (mark, text) = match (file, variable) {
+            (Some(file), variable) => {
+                let readable = std::fs::read_to_string(&file).is_ok_and(|key| !key.trim().is_empty());
+                let shown = file.display().to_string();
+                match (readable, variable) {
+                    (false, _) => (CheckMark::Trouble, say!("doctor-key-unreadable", file = shown)),
+                    (true, Some(variable)) => {
+                        (CheckMark::Info, say!("doctor-key-wins", file = shown, variable))
+                    }
+                    (true, None) => (CheckMark::Info, shown),
+                }
+            }
+            (None, Some(variable)) => (CheckMark::Info, variable),
+            (None, None) => (CheckMark::Info, say!("doctor-key-none")),
+        };
+        findings.push(DoctorFinding::new("keys", mark, format!("{provider}: {text}")));
+    }
+    if findings.is_empty() {
+        findings.push(DoctorFinding::new("keys", CheckMark::Info, say!("doctor-no-keys")));
+    }
+    let named = KNOWN.iter().filter_map(|known| known.base_env);
+    let mut urls: Vec<String> =
+        named.filter_map(|name| Some(format!("{name}={}", process_env(name)?))).collect();
     urls.dedup();
-    let mark = if seen.is_empty() { CheckMark::Info } else { CheckMark::Fine };
-    let mut findings = vec![DoctorFinding::new("keys", mark, text)];
     findings.extend(urls.into_iter().map(|url| DoctorFinding::new("base URL", CheckMark::Info, url)));
+    findings
+}
+
+/// Reports the default model. Opening it checks the name and finds a key; only `--online` asks the provider.
+fn model(setup: &Setup, args: &DoctorArgs) -> DoctorFinding {
+    let opened = setup.config.models.default_model(None, &process_env).and_then(|model| {
+        setup.models(&RunOptions::default())?.resolve(&model)?;
+        Ok(model)
+    });
+    match opened {
+        Ok(model) if args.online || model.starts_with("scripted:") => {
+            DoctorFinding::new("model", CheckMark::Info, model)
+        }
+        Ok(model) => DoctorFinding::new("model", CheckMark::Info, say!("doctor-model-not-asked", model)),
+        Err(e) if e.code() == ErrorCode::ModelNotConfigured => {
+            let text = format!("{} · {}", e.message(), e.advice().unwrap_or_default());
+            DoctorFinding::new("model", CheckMark::Limited, text)
+        }
+        Err(e) => DoctorFinding::error("model", &e),
+    }
+}
+
+/// Sends one tiny request to each configured provider: latency, and what its key may use.
+async fn online(setup: &Setup) -> Vec<DoctorFinding> {
+    let source = match setup.models(&RunOptions::default()) {
+        Ok(source) => source,
+        Err(e) => return vec![DoctorFinding::error("online", &e)],
+    };
+    let default = setup.config.models.configured_model(None, &process_env).ok().flatten();
+    let mut findings = Vec::new();
+    for provider in setup.config.models.set_up_providers(&process_env) {
+        let listed = source.list_models(&provider).await;
+        let preset = KNOWN.iter().find(|known| known.name == provider).and_then(|known| known.default_model);
+        let own = default.clone().filter(|model| model.split(':').next() == Some(provider.as_str()));
+        let first = || Some(listed.as_ref().ok()?.first()?.reference.clone());
+        let model = own.or(preset.map(|model| format!("{provider}:{model}"))).or_else(first);
+        let Some(model) = model else {
+            let finding = match &listed {
+                Ok(_) => {
+                    DoctorFinding::new("online", CheckMark::Limited, say!("doctor-lists-nothing", provider))
+                }
+                Err(e) => DoctorFinding::error("online", e),
+            };
+            findings.push(finding);
+            continue;
+        };
+        findings.push(match (source.probe(&model).await, &listed) {
+            (Ok(ProbeReport { took, .. }), Ok(models)) => {
+                let seconds = format!("{:.1}", took.as_secs_f64());
+                let text = say!("doctor-answered", model, seconds, models = models.len());
+                DoctorFinding::new("online", CheckMark::Fine, text)
+            }
+            (Ok(ProbeReport { took, .. }), Err(e)) => {
+                let seconds = format!("{:.1}", took.as_secs_f64());
+                let text = say!("doctor-answered-unlisted", model, seconds, why = e.message());
+                DoctorFinding::new("online", CheckMark::Limited, text)
+            }
+            (Err(e), _) => DoctorFinding::error("online", &e),
+        });
+    }
     findings
 }
 
@@ -126,7 +218,7 @@ fn keys(setup: &Setup) -> Vec<DoctorFinding> {
 fn confinement(setup: &Setup) -> DoctorFinding {
     let tier = setup.sandbox.tier();
     let mark = match &tier {
-        Ok(SandboxTier::None) => CheckMark::Info,
+        Ok(SandboxTier::None) => CheckMark::Limited,
         Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => CheckMark::Fine,
         Err(_) => CheckMark::Trouble,
     };
@@ -204,7 +296,7 @@ fn servers(setup: &Setup) -> Vec<DoctorFinding> {
     let problems = servers
         .problems()
         .iter()
-        .map(|e| DoctorFinding::new("MCP servers", CheckMark::Info, e.message().to_string()));
+        .map(|e| DoctorFinding::new("MCP servers", CheckMark::Limited, e.message().to_string()));
     of_servers.chain(problems).collect()
 }
 
@@ -216,7 +308,7 @@ fn agents(setup: &Setup) -> DoctorFinding {
     parts.extend((untrusted > 0).then(|| say!("doctor-not-trusted", untrusted)));
     parts.push(say!("doctor-agents-check"));
     let text = parts.join(" · ");
-    DoctorFinding::new("agents", if usable == all { CheckMark::Fine } else { CheckMark::Info }, text)
+    DoctorFinding::new("agents", if usable == all { CheckMark::Fine } else { CheckMark::Limited }, text)
 }
 
 /// Counts the prompt tokens that every request of an orchestrator carries.
@@ -264,6 +356,7 @@ fn topic(topic: &str) -> String {
         "configuration" => say!("topic-configuration"),
         "model" => say!("topic-model"),
         "keys" => say!("topic-keys"),
+        "online" => say!("topic-online"),
         "base URL" => say!("topic-base-url"),
         "confinement" => say!("topic-confinement"),
         "tools" => say!("topic-tools"),
@@ -294,6 +387,7 @@ impl DoctorFinding {
     }
 
     fn json(&self) -> Value {
-        json!({ "topic": self.topic, "ok": self.mark != CheckMark::Trouble, "text": self.text })
+        let (ok, state) = (self.mark != CheckMark::Trouble, self.mark.wire());
+        json!({ "topic": self.topic, "ok": ok, "state": state, "text": self.text })
     }
 }

@@ -43,13 +43,21 @@ use crate::models::process_env;
 use crate::setup::{Setup, name};
 use crate::signals::{self, EndSignals};
 use crate::{retention, terminal};
+use key::KeyConsent;
 
 /// Longest wait of a host's first request for MCP servers that are still listing their tools.
 const HEAD_START: Duration = Duration::from_secs(1);
 
 pub async fn run(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
     match args.command {
-        Some(McpCommand::Install { host, write, no_key }) => install::run(global, host, write, no_key),
+        Some(McpCommand::Install { host, write, no_key, store_key }) => {
+            let consent = match (no_key, store_key) {
+                (true, _) => KeyConsent::Refused,
+                (false, true) => KeyConsent::Given,
+                (false, false) => KeyConsent::Asked,
+            };
+            install::run(global, host, write, consent)
+        }
         Some(McpCommand::Doctor) => doctor::run(global).await,
         None => serve(global, args).await,
     }

@@ -32,6 +32,7 @@ use posse_sandbox::scratch;
 use posse_store::SqliteStore;
 use serde_json::json;
 
+use super::agents;
 use super::drive::{ProgressView, RunAids, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::worker::{self, joined};
 
@@ -199,6 +200,7 @@ pub fn lead(setup: &Setup, how: &RunOptions, found: &ToolInventory) -> Result<Le
         return setup.orchestrator(how).map(LeadAgent::of);
     };
     let definition = as_told(&*setup.agents(how).find(name)?, how);
+    agents::warn_about(setup, how, name)?;
     let models = setup.models(how)?;
     let base = base_model(setup, how, &definition, &*models)?;
     let orchestrator = setup.orchestrator_with(how, base);

@@ -13,6 +13,7 @@ mod delegation;
 mod demo;
 mod depth;
 mod edits;
+mod first_run;
 mod help;
 mod hooks;
 mod judging;

@@ -410,8 +410,8 @@ fn after_install_the_doctor_succeeds_with_a_key_that_was_only_in_the_environment
         }
         Ran::of(command)
     };
-    let installed = posse(&["mcp", "install", "--host", "claude-code", "--write"], true);
-    let file = place.home().join(".config/posse/anthropic.key");
+    let installed = posse(&["mcp", "install", "--host", "claude-code", "--write", "--store-key"], true);
+    let file = place.home().join(".config/posse/keys/anthropic");
     assert!(installed.code == 0 && installed.stderr.contains(file.to_str().unwrap()), "{installed:?}");
     assert!(!format!("{installed:?}").contains("canary-key"));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "canary-key\n");
@@ -430,7 +430,7 @@ fn after_install_the_doctor_succeeds_with_a_key_that_was_only_in_the_environment
         config.contains("base_url = \"http://127.0.0.1:9/gateway\""),
         "the key goes nowhere else: {config}"
     );
-    posse(&["mcp", "install", "--host", "claude-code", "--write"], true);
+    posse(&["mcp", "install", "--host", "claude-code", "--write", "--store-key"], true);
     assert_eq!(std::fs::read_to_string(place.home().join(".config/posse/config.toml")).unwrap(), config);
 }
 

@@ -13,9 +13,9 @@ mcp-your-decision = Votre décision
 
 host-model-unavailable = aucun hôte connecté ne prête son modèle
 host-model-unavailable-hint = `model: host` fonctionne dans `posse mcp`, avec un hôte qui offre le sampling ; nommez un autre modèle, ou des `fallback_models` qui le suivent
-mcp-install-unreadable = { $file } n’est pas lisible comme ce que { $host } accepte ; il n’a pas été changé
-mcp-install-unreadable-hint = `posse mcp install` sans --write affiche ce qu’il faut ajouter
-mcp-install-nowhere = il n’y a pas de répertoire personnel où écrire
-mcp-doctor-silent = le serveur n’a pas répondu à { $method } en { $seconds } secondes
-mcp-doctor-not-started = le serveur n’a pas pu être lancé
+mcp-install-unreadable = { $file } n'est pas lisible comme ce que { $host } accepte ; il n'a pas été changé
+mcp-install-unreadable-hint = `posse mcp install` sans --write affiche ce qu'il faut ajouter
+mcp-install-nowhere = il n'y a pas de répertoire personnel où écrire
+mcp-doctor-silent = le serveur n'a pas répondu à { $method } en { $seconds } secondes
+mcp-doctor-not-started = le serveur n'a pas pu être lancé
 cannot-be-written = impossible d'écrire { $path }

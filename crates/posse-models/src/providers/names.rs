@@ -1,6 +1,7 @@
 //! Names of models: aliases, bare names, and the default model.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
@@ -16,6 +17,15 @@ const ALIASES: &[(&str, &str)] = &[
     ("opus", "anthropic:claude-opus-4-5"),
     ("fable", "anthropic:claude-fable-5"),
 ];
+
+/// Places that hold a provider's key. A file wins over a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyOrigin {
+    /// Configured key file, whether it exists or not.
+    pub file: Option<PathBuf>,
+    /// Variable that is set.
+    pub variable: Option<String>,
+}
 
 /// Reads a variable of the environment.
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -108,6 +118,31 @@ impl ModelsConfig {
     /// Tells if a built-in provider has a key or an address of its own here.
     pub fn is_set_up(&self, known: &ProviderPreset, env: Lookup<'_>) -> bool {
         self.has_key(known, env) || known.base_env.is_some_and(|name| env(name).is_some())
+    }
+
+    /// Lists the providers that can be asked here: built-in ones that are set up, and those of the configuration.
+    pub fn set_up_providers(&self, env: Lookup<'_>) -> Vec<String> {
+        let built_in = KNOWN.iter().filter(|known| self.is_set_up(known, env)).map(|known| known.name);
+        // Both speak to one account; listing it twice says nothing new.
+        let built_in = built_in.filter(|name| *name != "openai-responses");
+        let own = self.providers.keys().map(String::as_str);
+        let all: BTreeSet<&str> = built_in.chain(own).collect();
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Returns where the key of a provider comes from, and what else could have given one.
+    pub fn key_origin(&self, provider: &str, env: Lookup<'_>) -> KeyOrigin {
+        let configured = self.providers.get(provider);
+        let file = configured.and_then(|own| own.api_key_file.clone());
+        let known = KNOWN.iter().find(|known| known.name == provider);
+        let names: Vec<String> = match configured.and_then(|own| own.api_key_env.clone()) {
+            Some(name) => vec![name],
+            None => {
+                known.into_iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect()
+            }
+        };
+        let variable = names.into_iter().find(|name| env(name).is_some());
+        KeyOrigin { file, variable }
     }
 
     fn has_key(&self, known: &ProviderPreset, env: Lookup<'_>) -> bool {

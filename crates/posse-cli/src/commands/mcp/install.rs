@@ -8,12 +8,12 @@ use posse_mcp::hosts::{HostDirectories, HostEntry, HostName};
 use posse_messages::say;
 use serde_json::json;
 
-use super::key;
+use super::key::{self, KeyConsent};
 use crate::args::GlobalArgs;
 use crate::models::process_env;
 use crate::terminal;
 
-pub fn run(global: &GlobalArgs, host: HostName, write: bool, no_key: bool) -> Result<ExitCode> {
+pub fn run(global: &GlobalArgs, host: HostName, write: bool, consent: KeyConsent) -> Result<ExitCode> {
     let program = std::env::current_exe().unwrap_or_else(|_| "posse".into());
     let entry = HostEntry::new(host, &program.display().to_string(), &directories())?;
     let file = entry.file.display().to_string();
@@ -24,8 +24,8 @@ pub fn run(global: &GlobalArgs, host: HostName, write: bool, no_key: bool) -> Re
         return Ok(ExitCode::SUCCESS);
     }
     let changed = entry.install()?;
-    let key = if no_key { None } else { key::offer(global)? };
-    let key_file = key.as_ref().map(|key| key.file.display().to_string());
+    let key = key::offer(global, consent)?;
+    let key_file = key.as_ref().and_then(|key| Some(key.file.as_ref()?.display().to_string()));
     if let (Some(key), Some(file)) = (&key, &key_file) {
         terminal::note(&say!("mcp-key-stored", file, config = key.config.display()));
     }

@@ -1,57 +1,72 @@
 //! Provider key for servers that hosts start. Most hosts pass no environment on, so the key goes into a file that
 //! only the user can read, and the configuration names that file.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-
 use posse_core::Result;
-use posse_mcp::files::{read_or_create, replace, unwritable};
 use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
 use posse_models::catalogue::ModelRef;
-use posse_models::key_file::{MissingKey, with_key_file};
 use posse_models::providers::{KNOWN, RecordingMode};
 use posse_runtime::ports::ModelResolver;
 
 use super::doctor::passed_on;
 use crate::args::GlobalArgs;
 use crate::config::Config;
+use crate::keys::{self, KeyEntry, StoredKey};
 use crate::models::{self, process_env};
-use crate::setup::{Setup, user_config_dir};
+use crate::setup::Setup;
 use crate::terminal;
 
-/// Files that a key was stored in.
-pub struct StoredKey {
-    pub file: PathBuf,
-    pub config: PathBuf,
+/// A person's word on storing a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum KeyConsent {
+    Given,
+    Refused,
+    /// Asks at a terminal; without one, no key is stored.
+    Asked,
 }
 
-/// Stores the key that a host's server would lack, if there is one. Asks at a terminal.
-pub fn offer(global: &GlobalArgs) -> Result<Option<StoredKey>> {
+/// A key in the environment that a server started by a host would lack.
+struct MissingKey {
+    provider: String,
+    variable: String,
+    /// The model, if it too is named only by a variable that the server would lack.
+    model: Option<String>,
+    /// The base URL, if it is named only by a variable that the server would lack.
+    base_url: Option<String>,
+}
+
+/// Stores the key that a host's server would lack, if there is one and a person agrees.
+pub fn offer(global: &GlobalArgs, consent: KeyConsent) -> Result<Option<StoredKey>> {
     // A server started by a host reads the default configuration.
-    if global.config.is_some() {
+    if global.config.is_some() || consent == KeyConsent::Refused {
         return Ok(None);
     }
     let config = Setup::load(global)?.config;
-    let (Some(missing), Some(dir)) = (missing_key(&config), user_config_dir()) else { return Ok(None) };
-    let stored =
-        StoredKey { file: dir.join(format!("{}.key", missing.provider)), config: dir.join("config.toml") };
-    let file = stored.file.display().to_string();
-    if terminal::is_attended() && !says_yes(&say!("mcp-key-offer", variable = missing.variable, file)) {
-        terminal::note(&say!("mcp-key-declined", file));
-        return Ok(None);
+    let Some(missing) = missing_key(&config) else { return Ok(None) };
+    let file = keys::file_of(&missing.provider)?.display().to_string();
+    if consent == KeyConsent::Asked {
+        if !terminal::is_attended() {
+            terminal::note(&say!("mcp-key-not-stored", variable = missing.variable));
+            return Ok(None);
+        }
+        if !says_yes(&say!("mcp-key-offer", variable = missing.variable, file)) {
+            terminal::note(&say!("mcp-key-declined", file));
+            return Ok(None);
+        }
     }
-    let before = match std::fs::read_to_string(&stored.config) {
-        Ok(text) => text,
-        Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(unwritable(&stored.config).caused_by(e)),
-    };
-    let Some(after) = with_key_file(&before, &missing, &stored.file) else {
+    let own = config.models.providers.get(&missing.provider);
+    if own.is_some_and(|own| own.api_key_file.is_some()) {
         terminal::note(&say!("mcp-key-by-hand", provider = missing.provider, file));
         return Ok(None);
-    };
-    write_key(&stored.file, &process_env(&missing.variable).unwrap_or_default())?;
-    replace(&stored.config, &after)?;
+    }
+    let key = process_env(&missing.variable).unwrap_or_default();
+    let stored = keys::store(&KeyEntry {
+        provider: &missing.provider,
+        key: &key,
+        model: missing.model.as_deref(),
+        base_url: missing.base_url.as_deref(),
+        wire: None,
+    })?;
     Ok(Some(stored))
 }
 
@@ -77,16 +92,6 @@ fn missing_key(config: &Config) -> Option<MissingKey> {
     let base_env = known.and_then(|known| known.base_env).filter(|name| passed_on(name).is_none());
     let base_url = base_env.filter(|_| !configured).and_then(process_env);
     Some(MissingKey { provider, variable, model, base_url })
-}
-
-/// Writes the key for its user alone. An existing file with other content stays.
-fn write_key(file: &Path, key: &str) -> Result<()> {
-    let there = read_or_create(file, || Ok(format!("{}\n", key.trim())))?;
-    if there.trim() == key.trim() {
-        Ok(())
-    } else {
-        Err(unwritable(file).caused_by(std::io::Error::from(ErrorKind::AlreadyExists)))
-    }
 }
 
 fn says_yes(question: &str) -> bool {
