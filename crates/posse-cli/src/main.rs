@@ -15,6 +15,7 @@ mod lists;
 mod material;
 mod mode;
 mod models;
+mod prompt_history;
 mod render;
 mod retention;
 mod setup;

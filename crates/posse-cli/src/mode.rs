@@ -80,7 +80,7 @@ impl Setup {
     }
 
     /// Describes mode and sandbox of a task with this grant, in one line.
-    fn mode_line(&self, choice: ModeChoice, grant: &Grant) -> String {
+    pub fn mode_line(&self, choice: ModeChoice, grant: &Grant) -> String {
         let has_commands = grant.offers("bash", ToolEffect::Unsafe);
         // An agent file can ask for less than the mode gives.
         let mode = choice.mode.min(WorkMode::of(grant));

@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+pub mod chat;
 mod console;
 pub mod run;
 

@@ -27,6 +27,8 @@ pub mod verify;
 mod walk;
 mod write;
 
+pub use walk::workspace_files;
+
 /// Tells whether a built-in tool has this name; a user's own tool can never take it.
 pub fn is_built_in(name: &str) -> bool {
     own::BUILT_IN.contains(&name)

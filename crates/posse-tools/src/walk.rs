@@ -127,6 +127,24 @@ pub(crate) fn walk(
     walk.report
 }
 
+/// Lists the paths of files in a workspace that no ignore file names, at most `files_max`.
+pub fn workspace_files(workspace: &Workspace, files_max: usize) -> Vec<String> {
+    let mut files = Vec::new();
+    let Ok(directory) = workspace.open_directory(Path::new(".")) else { return files };
+    let cancel = CancellationToken::new();
+    walk(workspace, Path::new(""), directory, WalkOptions::default(), &cancel, &mut |entry| {
+        if entry.kind == EntryKind::File
+            && let Some(path) = entry.path.to_str()
+        {
+            files.push(path.to_owned());
+        }
+        if files.len() >= files_max {
+            cancel.cancel();
+        }
+    });
+    files
+}
+
 /// The names in a directory with their kinds, in order. The flag says that there were more than `max`.
 pub(crate) fn entries(
     directory: BorrowedFd<'_>,

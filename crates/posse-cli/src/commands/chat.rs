@@ -1,8 +1,15 @@
-//! `posse chat`: each line continues the same conversation, which is a stored task and can be resumed.
+//! `posse chat`: each message continues the same conversation, which is a stored task and can be resumed. A terminal gets a
+//! screen; piped lines and `--json` are served line by line.
 
+mod attach;
+mod screen;
+
+use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use posse_console::ConsoleIo;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::mode::WorkMode;
 use posse_core::text::{prefix, visible};
@@ -10,12 +17,12 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::session::fresh_id;
-use rustyline::error::ReadlineError;
 
 use super::drive::{ProgressView, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::run::{self, LeadAgent};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, GlobalArgs, RunOptions};
+use crate::mode::ModeChoice;
 use crate::setup::Setup;
 use crate::signals::EndSignals;
 use crate::{retention, terminal};
@@ -36,6 +43,9 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
         }
     };
     talk.check(&args.how)?;
+    if let Some(io) = terminal_of(global) {
+        return screen::ScreenChat::open(global, args.how, talk, io)?.run().await;
+    }
     let mut code = ExitCode::SUCCESS;
     let ChatSession { lead, session_id, .. } = &talk;
     terminal::note(&say!("chat-banner", model = lead.agent.model, session_id));
@@ -73,26 +83,29 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
             }
         }
         // A session per message: Ctrl-C stops an answer, not the conversation.
-        let room = talk.room(&args.how, global.json)?;
+        let view = RunView { progress: ProgressView::Shown, json: global.json, kind: RunKind::Message };
+        let room = talk.room(&args.how, view)?;
         let began = Instant::now();
-        let work = match talk.id.clone() {
-            Some(id) => RunWork::GoOn { id, onward: ResumeMode::Message(line) },
-            None => RunWork::Start {
-                agent: Box::new(talk.lead.agent.clone()),
-                task: line,
-                verify: Vec::new(),
-                notes: talk.lead.notes.clone(),
-                delivery: None,
-            },
-        };
-        let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
+        let work = talk.work(line);
+        let task = talk.root();
         // A message ends with an outcome: Ctrl-C cancels it.
         let WorkEnd::Ended(outcome) = room.work(work).await? else { break };
         code = room.ended(&task, &talk.lead.agent, &outcome, began).await.conclude().await;
     }
+    close(global, &talk).await;
+    Ok(code)
+}
+
+/// Ends what the conversation started.
+async fn close(global: &GlobalArgs, talk: &ChatSession) {
     talk.setup().close_servers().await;
     retention::apply_later(global, &talk.setup().config.store, &talk.setup().state);
-    Ok(code)
+}
+
+/// Returns the terminal that a conversation can use for input and output.
+fn terminal_of(global: &GlobalArgs) -> Option<ConsoleIo> {
+    let is_shown = !global.json && std::io::stdout().is_terminal() && terminal::is_attended();
+    is_shown.then(terminal::screen).flatten()
 }
 
 /// A typed line: a message for the model or a slash command.
@@ -117,7 +130,7 @@ impl<'a> ChatInput<'a> {
         match word {
             _ if !is_command => ChatInput::Message,
             "/help" => ChatInput::Help,
-            "/quit" => ChatInput::Quit,
+            "/quit" | "/exit" => ChatInput::Quit,
             "/mode" => ChatInput::Mode(words.next().unwrap_or_default()),
             other => ChatInput::Unknown(other),
         }
@@ -173,20 +186,68 @@ impl ChatSession {
 
     /// Announces the mode of the messages that follow.
     fn tell_mode(&self, how: &RunOptions, json: bool) -> Result<()> {
+        let (choice, grant) = self.mode_and_grant(how)?;
+        self.setup().tell_mode(choice, &grant, json);
+        Ok(())
+    }
+
+    /// Returns the mode of the next message.
+    fn mode(&self, how: &RunOptions) -> Result<WorkMode> {
+        let (choice, grant) = self.mode_and_grant(how)?;
+        Ok(choice.mode.min(WorkMode::of(&grant)))
+    }
+
+    /// Describes the mode of the next message and its sandbox.
+    fn mode_line(&self, how: &RunOptions) -> Result<String> {
+        let (choice, grant) = self.mode_and_grant(how)?;
+        Ok(self.setup().mode_line(choice, &grant))
+    }
+
+    fn mode_and_grant(&self, how: &RunOptions) -> Result<(ModeChoice, Grant)> {
         match &self.place {
             SessionSource::New(setup) => {
                 let found = setup.tools()?;
                 let choice = setup.mode(how, &found)?;
                 let grant = setup.grant(how, choice.mode, &found)?;
-                setup.tell_mode(choice, &grant.keep(&self.lead.agent.rights), json);
+                Ok((choice, grant.keep(&self.lead.agent.rights)))
             }
-            SessionSource::Earlier(taken_up) => taken_up.tell_mode(how.mode, json)?,
+            SessionSource::Earlier(taken_up) => taken_up.mode(how.mode),
         }
+    }
+
+    /// Begins another conversation in the same place.
+    fn renew(&mut self, global: &GlobalArgs, how: &RunOptions) -> Result<()> {
+        if let SessionSource::Earlier(taken_up) = &self.place {
+            let setup = Setup::load_in(global, taken_up.setup.workspace.clone())?;
+            *self = Self::begin(setup, how)?;
+        }
+        (self.id, self.session_id) = (None, fresh_id());
         Ok(())
     }
 
-    fn room(&self, how: &RunOptions, json: bool) -> Result<RunSession> {
-        let view = RunView { progress: ProgressView::Shown, json, kind: RunKind::Message };
+    /// Returns the task of the conversation, also before it exists.
+    fn root(&self) -> TaskId {
+        self.id.clone().unwrap_or_else(|| TaskId::root(&self.session_id))
+    }
+
+    /// Makes the work of the next message. From then on the conversation exists.
+    fn work(&mut self, text: String) -> RunWork {
+        match self.id.clone() {
+            Some(id) => RunWork::GoOn { id, onward: ResumeMode::Message(text) },
+            None => {
+                self.id = Some(TaskId::root(&self.session_id));
+                RunWork::Start {
+                    agent: Box::new(self.lead.agent.clone()),
+                    task: text,
+                    verify: Vec::new(),
+                    notes: self.lead.notes.clone(),
+                    delivery: None,
+                }
+            }
+        }
+    }
+
+    fn room(&self, how: &RunOptions, view: RunView<'_>) -> Result<RunSession> {
         match &self.place {
             SessionSource::New(setup) => {
                 run::room(setup, how, setup.tools()?, &self.lead, self.session_id.clone(), view)
@@ -212,23 +273,28 @@ fn refuse_what_is_fixed(how: &RunOptions) -> Result<()> {
     Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("chat-flag-fixed-hint", flag)))
 }
 
+/// Longest line that is read; more belongs in a file.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
 /// Reads the next message, skipping empty lines; `None` at the end of input.
 async fn read_line() -> Result<Option<String>> {
     let read = tokio::task::spawn_blocking(|| {
-        let mut editor = rustyline::DefaultEditor::new()?;
         loop {
-            match editor.readline("> ") {
-                Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => return Ok(Some(line)),
-                Err(ReadlineError::Eof | ReadlineError::Interrupted) => return Ok(None),
-                Err(e) => return Err(e),
+            let mut line = String::new();
+            // A lock per line: what was read ahead stays in the shared buffer.
+            if std::io::Read::take(std::io::stdin().lock(), LINE_BYTES_MAX).read_line(&mut line)? == 0 {
+                return Ok(None);
+            }
+            let line = line.trim_end_matches(['\n', '\r']);
+            if !line.trim().is_empty() {
+                return Ok(Some(line.to_owned()));
             }
         }
     });
     let failed = |e: Box<dyn std::error::Error + Send + Sync>| {
         Error::new(ErrorCode::Io, say!("message-unreadable")).caused_by(e)
     };
-    read.await.map_err(|e| failed(e.into()))?.map_err(|e| failed(e.into()))
+    read.await.map_err(|e| failed(e.into()))?.map_err(|e: std::io::Error| failed(e.into()))
 }
 
 #[cfg(test)]

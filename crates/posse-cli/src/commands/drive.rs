@@ -24,6 +24,7 @@ use posse_git::WorktreeProvider;
 use posse_mcp::registry::ServerRegistry;
 use posse_messages::say;
 use posse_runtime::driver::ResumeMode;
+use posse_runtime::ports::Observer;
 use posse_runtime::session::{Session, SessionBuilder, SessionSources};
 use posse_tools::edits::{self, EditSpan, EditedFile};
 use serde_json::Value;
@@ -60,24 +61,26 @@ pub struct RunAids {
 
 /// Presentation of a session.
 #[derive(Clone, Copy)]
-pub struct RunView {
-    pub progress: ProgressView,
+pub struct RunView<'a> {
+    pub progress: ProgressView<'a>,
     pub json: bool,
     pub kind: RunKind,
 }
 
-impl RunView {
+impl RunView<'_> {
     /// Tells if a person can answer questions here.
     pub fn is_attended(&self) -> bool {
-        matches!(self.progress, ProgressView::Shown) && !self.json && terminal::is_attended()
+        !matches!(self.progress, ProgressView::Silent) && !self.json && terminal::is_attended()
     }
 }
 
 /// Show progress while running, or not.
 #[derive(Clone, Copy)]
-pub enum ProgressView {
+pub enum ProgressView<'a> {
     Shown,
     Silent,
+    /// A screen of the caller shows it, and asks about calls.
+    Watched(&'a Arc<dyn Observer>),
 }
 
 /// Sort of a run, which decides what a screen shows and what Ctrl-C does.
@@ -120,7 +123,7 @@ pub enum WorkEnd {
 
 impl RunSession {
     /// Builds the session and its view.
-    pub fn new(mut parts: SessionBuilder, view: RunView, aids: RunAids) -> Result<Self> {
+    pub fn new(mut parts: SessionBuilder, view: RunView<'_>, aids: RunAids) -> Result<Self> {
         let partial = Arc::new(PartialText::default());
         let mut screen = None;
         if let ProgressView::Shown = view.progress {
@@ -136,6 +139,9 @@ impl RunSession {
                 None => render::observer(view.json),
             });
             parts.watchers.observers = observers.with(partial.clone());
+        }
+        if let ProgressView::Watched(observer) = view.progress {
+            parts.watchers.observers = parts.watchers.observers.with(observer.clone());
         }
         Ok(Self { session: parts.build()?, json: view.json, kind: view.kind, aids, screen, partial })
     }
@@ -193,7 +199,8 @@ impl RunSession {
         Ok(DriveEnd::Stopped(stopped))
     }
 
-    async fn perform(&self, work: RunWork) -> Result<Arc<Outcome>> {
+    /// Drives the work to its end.
+    pub async fn perform(&self, work: RunWork) -> Result<Arc<Outcome>> {
         match work {
             RunWork::Start { agent, task, verify, notes, delivery } => {
                 self.session.run_with_delivery(*agent, task, verify, notes, delivery).await

@@ -260,7 +260,7 @@ pub fn room(
     found: ToolInventory,
     lead: &LeadAgent,
     session_id: String,
-    view: RunView,
+    view: RunView<'_>,
 ) -> Result<RunSession> {
     let regrants = lead.mode_changed;
     let mode = setup.mode(how, &found)?.mode;
@@ -288,7 +288,7 @@ pub fn open(
     how: &RunOptions,
     found: ToolInventory,
     plan: SessionPlan,
-    view: RunView,
+    view: RunView<'_>,
 ) -> Result<RunSession> {
     scratch::remove_abandoned(setup.sandbox.temporary());
     for problem in &found.problems {

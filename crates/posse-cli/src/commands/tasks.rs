@@ -3,7 +3,7 @@
 mod changes;
 mod control;
 mod list;
-mod undo;
+pub mod undo;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -221,7 +221,7 @@ impl TakenUp {
 
     /// Opens the session of the resumed task. Only mode, recording and cost limit of `how` apply. Without a mode the
     /// task keeps its own.
-    pub fn room(&self, how: &RunOptions, view: RunView) -> Result<RunSession> {
+    pub fn room(&self, how: &RunOptions, view: RunView<'_>) -> Result<RunSession> {
         let Self { row, start, setup, store } = self;
         let of_servers = start.grant.tools().filter(|name| is_about_servers(name)).map(str::to_owned);
         setup.servers(ServerFilter::These(&of_servers.collect::<Vec<_>>()));
@@ -242,10 +242,15 @@ impl TakenUp {
 
     /// Announces the mode in which the task continues.
     pub fn tell_mode(&self, chosen: Option<WorkMode>, json: bool) -> Result<()> {
-        let grant = self.grant(chosen, &self.setup.tools()?)?;
-        let choice = ModeChoice { mode: WorkMode::of(&grant), is_fallback: false };
+        let (choice, grant) = self.mode(chosen)?;
         self.setup.tell_mode(choice, &grant, json);
         Ok(())
+    }
+
+    /// Returns the mode and the grant with which the task continues.
+    pub fn mode(&self, chosen: Option<WorkMode>) -> Result<(ModeChoice, Grant)> {
+        let grant = self.grant(chosen, &self.setup.tools()?)?;
+        Ok((ModeChoice { mode: WorkMode::of(&grant), is_fallback: false }, grant))
     }
 
     /// Builds the grant with which the task continues: its own, or that of the mode that the operator chose.

@@ -198,7 +198,7 @@ fn a_conversation_at_a_terminal() {
     drop(command);
     let (mut hand, shown, reader) = terminal.watch();
     let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
-    sees("/quit or Ctrl-D");
+    sees("? keys");
     hand.write_all(b"I am Ada.\r").unwrap();
     sees("Hello Ada.");
     hand.write_all(b"Who am I?\r").unwrap();
@@ -209,6 +209,33 @@ fn a_conversation_at_a_terminal() {
     reader.join().unwrap();
     assert_eq!(status.code(), Some(0), "{}", shown.lock().unwrap());
     assert_eq!(place.tasks().len(), 1);
+}
+
+#[test]
+fn a_stopped_answer_stays_in_the_conversation_and_the_prompt_is_free() {
+    let place = Place::new();
+    let model = place.script("[{text: 'one two three four five six', word_ms: 700}, {text: Shorter.}]");
+    let terminal = Terminal::new(80);
+    let mut command = place.posse(["chat", "--model", &model]);
+    command.env("TERM", "xterm");
+    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut hand, shown, reader) = terminal.watch();
+    let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
+    sees("? keys");
+    hand.write_all(b"Count\r").unwrap();
+    sees("one two");
+    hand.write_all(b"\x1b").unwrap();
+    sees("stopped");
+    hand.write_all(b"less\r").unwrap();
+    sees("Shorter.");
+    hand.write_all(b"\x04").unwrap();
+    sees("is kept: posse chat --resume");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{}", shown.lock().unwrap());
+    reader.join().unwrap();
+    let history = std::fs::read_to_string(place.state().join("history")).unwrap();
+    assert_eq!(history, "Count\nless\n");
 }
 
 #[test]

@@ -576,3 +576,28 @@ plain-changed = geändert: { $files }
 plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
 mcp-sessions-closed-hint = `--room NAME` öffnet eine andere
+
+## commands/chat/screen.rs
+
+chat-no-screen = das Terminal taugt nicht für eine Unterhaltung
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / Befehle · @ Dateien und Agenten · ? Tasten
+chat-kept = die Unterhaltung { $id } bleibt erhalten: posse chat --resume { $id }
+chat-not-while-working = warten Sie auf die Antwort, oder halten Sie sie mit Esc an
+chat-ended-early = { $status }: { $reason } { $detail }
+chat-no-change = keine Datei wurde geändert
+chat-diff-cut = der Rest: posse tasks diff { $id }
+chat-menu-agent = Agent
+chat-does-agents = Agenten, an die delegiert wird
+chat-does-clear = neue Unterhaltung beginnen
+chat-does-cost = Kosten dieser Unterhaltung, je Aufgabe
+chat-does-diff = Dateiänderungen dieser Unterhaltung
+chat-does-exit = beenden; die Unterhaltung bleibt erhalten
+chat-does-help = Befehle auflisten
+chat-does-mode = plan, ask oder auto
+chat-does-tasks = Aufgaben dieser Unterhaltung
+chat-does-undo = Dateiänderungen der letzten Nachricht zurücknehmen
+chat-attached-agent = fragt den Agenten { $agent }
+chat-attached-path = { $path } ist kein Text oder zu groß ({ $kib } KiB): nur der Pfad wurde gesendet
+chat-attached-part = { $kib } KiB von { $path } angehängt ({ $all } KiB)
+chat-attached-file = { $path } angehängt ({ $n } Zeilen)

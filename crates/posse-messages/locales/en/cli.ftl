@@ -679,3 +679,28 @@ plain-changed = changed: { $files }
 plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = too many sessions of this directory were archived or deleted
 mcp-sessions-closed-hint = `--room NAME` opens another one
+
+## commands/chat/screen.rs
+
+chat-no-screen = the terminal cannot be used for a conversation
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / commands · @ files and agents · ? keys
+chat-kept = chat { $id } is kept: posse chat --resume { $id }
+chat-not-while-working = wait for the answer, or stop it with Esc
+chat-ended-early = { $status }: { $reason } { $detail }
+chat-no-change = no file was changed
+chat-diff-cut = the rest: posse tasks diff { $id }
+chat-menu-agent = agent
+chat-does-agents = agents to delegate to
+chat-does-clear = begin a new conversation
+chat-does-cost = cost of this conversation, by task
+chat-does-diff = file changes of this conversation
+chat-does-exit = leave; the conversation is kept
+chat-does-help = list the commands
+chat-does-mode = plan, ask or auto
+chat-does-tasks = tasks of this conversation
+chat-does-undo = take back the file changes of the last message
+chat-attached-agent = asks the agent { $agent }
+chat-attached-path = { $path } is not text or too large ({ $kib } KiB): only its path was sent
+chat-attached-part = attached { $kib } KiB of { $path } ({ $all } KiB)
+chat-attached-file = attached { $path } ({ $n } lines)

@@ -576,3 +576,28 @@ plain-changed = cambiado: { $files }
 plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
 mcp-sessions-closed-hint = `--room NAME` abre otra
+
+## commands/chat/screen.rs
+
+chat-no-screen = la terminal no sirve para una conversación
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / comandos · @ archivos y agentes · ? teclas
+chat-kept = la conversación { $id } se conserva: posse chat --resume { $id }
+chat-not-while-working = espere la respuesta o deténgala con Esc
+chat-ended-early = { $status }: { $reason } { $detail }
+chat-no-change = no se cambió ningún archivo
+chat-diff-cut = el resto: posse tasks diff { $id }
+chat-menu-agent = agente
+chat-does-agents = agentes en los que delegar
+chat-does-clear = empezar una conversación nueva
+chat-does-cost = coste de esta conversación, por tarea
+chat-does-diff = cambios de archivos de esta conversación
+chat-does-exit = salir; la conversación se conserva
+chat-does-help = listar los comandos
+chat-does-mode = plan, ask o auto
+chat-does-tasks = tareas de esta conversación
+chat-does-undo = deshacer los cambios de archivos del último mensaje
+chat-attached-agent = pregunta al agente { $agent }
+chat-attached-path = { $path } no es texto o es demasiado grande ({ $kib } KiB): solo se envió su ruta
+chat-attached-part = adjuntados { $kib } KiB de { $path } ({ $all } KiB)
+chat-attached-file = adjuntado { $path } ({ $n } líneas)

@@ -576,3 +576,28 @@ plain-changed = modifié : { $files }
 plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
 mcp-sessions-closed-hint = `--room NAME` en ouvre une autre
+
+## commands/chat/screen.rs
+
+chat-no-screen = le terminal ne convient pas à une conversation
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / commandes · @ fichiers et agents · ? touches
+chat-kept = la conversation { $id } est conservée : posse chat --resume { $id }
+chat-not-while-working = attendez la réponse, ou arrêtez-la avec Échap
+chat-ended-early = { $status } : { $reason } { $detail }
+chat-no-change = aucun fichier n'a été modifié
+chat-diff-cut = la suite : posse tasks diff { $id }
+chat-menu-agent = agent
+chat-does-agents = agents auxquels déléguer
+chat-does-clear = commencer une nouvelle conversation
+chat-does-cost = coût de cette conversation, par tâche
+chat-does-diff = modifications de fichiers de cette conversation
+chat-does-exit = quitter ; la conversation est conservée
+chat-does-help = lister les commandes
+chat-does-mode = plan, ask ou auto
+chat-does-tasks = tâches de cette conversation
+chat-does-undo = annuler les modifications de fichiers du dernier message
+chat-attached-agent = demande à l'agent { $agent }
+chat-attached-path = { $path } n'est pas du texte ou est trop grand ({ $kib } Kio) : seul son chemin a été envoyé
+chat-attached-part = { $kib } Kio de { $path } joints ({ $all } Kio)
+chat-attached-file = { $path } joint ({ $n } lignes)

@@ -513,3 +513,28 @@ plain-changed = 変更: { $files }
 plain-approval-waits = 承認待ち · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = このディレクトリのセッションが多数アーカイブまたは削除されています
 mcp-sessions-closed-hint = `--room NAME` で別のセッションを開けます
+
+## commands/chat/screen.rs
+
+chat-no-screen = この端末では会話の画面を使えません
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / コマンド · @ ファイルとエージェント · ? キー
+chat-kept = 会話 { $id } は保存されています: posse chat --resume { $id }
+chat-not-while-working = 回答を待つか、Esc で停止してください
+chat-ended-early = { $status }: { $reason } { $detail }
+chat-no-change = 変更されたファイルはありません
+chat-diff-cut = 続き: posse tasks diff { $id }
+chat-menu-agent = エージェント
+chat-does-agents = 委任できるエージェント
+chat-does-clear = 新しい会話を始める
+chat-does-cost = この会話の費用 (タスク別)
+chat-does-diff = この会話のファイル変更
+chat-does-exit = 終了 (会話は保存されます)
+chat-does-help = コマンドの一覧
+chat-does-mode = plan、ask または auto
+chat-does-tasks = この会話のタスク
+chat-does-undo = 最後のメッセージのファイル変更を元に戻す
+chat-attached-agent = エージェント { $agent } に依頼します
+chat-attached-path = { $path } はテキストでないか大きすぎます ({ $kib } KiB)。パスだけを送りました
+chat-attached-part = { $path } の { $kib } KiB を添付しました (全体 { $all } KiB)
+chat-attached-file = { $path } を添付しました ({ $n } 行)

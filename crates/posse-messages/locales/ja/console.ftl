@@ -30,3 +30,29 @@ card-because = 理由: { $reason }
 notice-approval = { $task } { $agent } が { $tool } の承認を待っています
 notice-question = { $task } から質問があります
 notice-end = 実行が終了しました
+## chat
+
+chat-again-leaves = もう一度 Ctrl-C で終了
+chat-paste-cut = 貼り付けが大きすぎるため、一部を省きました
+chat-keys =
+    Enter 送信   Alt-Enter 改行   Esc 停止   ↑↓ 履歴   Ctrl-R 検索   Tab 補完   Shift-Tab モード
+    / コマンド   @ ファイルとエージェント   ! シェル   Ctrl-T 思考   Ctrl-L 再描画   Ctrl-C、Ctrl-D 終了
+chat-steer-queued = ↳ 待機中: { $text }
+chat-steer-delivered = ↳ ターン { $turn } で配信: { $text }
+chat-steer-late = ↳ 間に合わず、次のメッセージとして送信: { $text }
+chat-steer-full = ↳ 未読が多すぎるため送信していません: { $text }
+chat-notice-approval = { $task } が { $tool } の承認を待っています
+chat-notice-end = 回答ができました
+chat-tab-answers = Tab で回答
+chat-why = 理由は? (Enter で理由なし)
+chat-text-void = 回答が途切れたため、書き直しています
+chat-thought = { $seconds } 秒考えました (Ctrl-T で表示)
+chat-working = 作業中
+chat-working-line = { $action }、{ $seconds }秒 · Esc 停止 · Enter で待機列へ
+chat-stopping = 停止中
+chat-mode-next = { $mode } (Shift-Tab)
+chat-call-failed = { $call } 失敗: { $why }
+chat-call-lines = { $call } ({ $n } 行)
+chat-echo-more = ほか { $n } 行
+chat-stopped = 停止しました
+chat-stopped-changed = 停止しました · { $n } 個のファイルを変更、/undo で元に戻せます

@@ -513,3 +513,28 @@ plain-changed = 已更改：{ $files }
 plain-approval-waits = 等待批准 · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = 此目录的会话被归档或删除得过多
 mcp-sessions-closed-hint = `--room NAME` 会打开另一个会话
+
+## commands/chat/screen.rs
+
+chat-no-screen = 此终端无法用于对话界面
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / 命令 · @ 文件和代理 · ? 按键
+chat-kept = 对话 { $id } 已保留: posse chat --resume { $id }
+chat-not-while-working = 请等待回答，或按 Esc 停止
+chat-ended-early = { $status }: { $reason } { $detail }
+chat-no-change = 没有文件被更改
+chat-diff-cut = 其余部分: posse tasks diff { $id }
+chat-menu-agent = 代理
+chat-does-agents = 可委派的代理
+chat-does-clear = 开始新的对话
+chat-does-cost = 本次对话的费用 (按任务)
+chat-does-diff = 本次对话的文件更改
+chat-does-exit = 退出；对话会保留
+chat-does-help = 列出命令
+chat-does-mode = plan、ask 或 auto
+chat-does-tasks = 本次对话的任务
+chat-does-undo = 撤销上一条消息的文件更改
+chat-attached-agent = 请求代理 { $agent }
+chat-attached-path = { $path } 不是文本或过大 ({ $kib } KiB)：只发送了路径
+chat-attached-part = 已附加 { $path } 的 { $kib } KiB (共 { $all } KiB)
+chat-attached-file = 已附加 { $path } ({ $n } 行)

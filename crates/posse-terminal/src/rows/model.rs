@@ -238,6 +238,11 @@ impl TreeModel {
         self.tasks.get(task).map(|view| view.state)
     }
 
+    /// Tells whether a task below the topmost one has not ended.
+    pub fn has_busy_child(&self) -> bool {
+        self.tasks.iter().any(|(id, view)| *id != self.root && !view.state.is_over())
+    }
+
     pub(super) fn tasks(&self) -> &BTreeMap<TaskId, TaskView> {
         &self.tasks
     }
