@@ -24,6 +24,7 @@ type Stage = (&'static str, fn() -> Result<Verdict>);
 const STAGES: &[Stage] = &[
     ("tools", tools),
     ("name spaces", name_spaces),
+    ("screens", screens),
     ("programs of npm", node_programs),
     ("format", || passes(&["fmt", "--all", "--check"])),
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
@@ -77,14 +78,25 @@ fn tools() -> Result<Verdict> {
 
 /// Without `bwrap` the tests of the sandbox leave its second tier out, so that has to be seen.
 fn name_spaces() -> Result<Verdict> {
-    let is_there = || Command::new("bwrap").arg("--version").output().is_ok_and(|done| done.status.success());
+    let why = "there is no `bwrap`: the second tier of the sandbox is not tested";
+    Ok(if has_program("bwrap", "--version", "bubblewrap") { Verdict::Passed } else { Verdict::Skipped(why) })
+}
+
+/// Without `tmux` the tests of whole screens leave themselves out, so that has to be seen.
+fn screens() -> Result<Verdict> {
+    let why = "there is no `tmux`: whole screens are not tested";
+    Ok(if has_program("tmux", "-V", "tmux") { Verdict::Passed } else { Verdict::Skipped(why) })
+}
+
+/// Tells whether a program is there, after its package was installed if need be.
+fn has_program(name: &str, version: &str, package: &str) -> bool {
+    let is_there = || Command::new(name).arg(version).output().is_ok_and(|done| done.status.success());
     if !is_there() {
-        for arguments in [&["update", "--quiet"][..], &["install", "--yes", "--quiet", "bubblewrap"]] {
+        for arguments in [&["update", "--quiet"][..], &["install", "--yes", "--quiet", package]] {
             let _ = Command::new("apt-get").args(arguments).status();
         }
     }
-    let why = "there is no `bwrap`: the second tier of the sandbox is not tested";
-    Ok(if is_there() { Verdict::Passed } else { Verdict::Skipped(why) })
+    is_there()
 }
 
 /// The conformance suite and the inspector of the Model Context Protocol, hosts that speak it, and the validator for SARIF that

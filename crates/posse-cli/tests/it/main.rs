@@ -35,6 +35,7 @@ mod record;
 mod retention;
 mod review;
 mod rights;
+mod screens;
 mod secrets;
 mod servers;
 mod sign_in;
