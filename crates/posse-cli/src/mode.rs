@@ -15,7 +15,7 @@ use crate::terminal;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModeChoice {
     pub mode: WorkMode,
-    /// Nobody chose it, and there is no terminal.
+    /// True if no one chose it and there is no terminal.
     pub is_fallback: bool,
 }
 

@@ -19,7 +19,7 @@ pub struct PickerEntry {
     pub key: String,
     /// Age, such as `5m ago`.
     pub age: String,
-    /// What it is about; searched.
+    /// Subject; the search looks here.
     pub title: String,
     /// State that is worth a word, such as `interrupted`.
     pub state: String,
