@@ -81,6 +81,8 @@ pub enum CliCommand {
     /// List, inspect, resume, cancel and delete tasks.
     #[command(subcommand)]
     Tasks(TasksCommand),
+    /// Show all tasks live on a full screen: steer, answer and cancel them, read transcripts and diffs.
+    Top(TopArgs),
     /// Print the cost of tasks, subagents included.
     Cost(CostArgs),
     /// Delete old tasks and free their disk space; without a flag, apply `max_age` and `max_size` of `[store]`.
@@ -248,6 +250,16 @@ pub enum AgentsCommand {
 }
 
 #[derive(ClapArgs, Clone)]
+pub struct TopArgs {
+    /// Show only this task and its subagents: its id or an id prefix.
+    #[arg(conflicts_with = "all")]
+    pub task: Option<String>,
+    /// Show the tasks of all projects.
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(ClapArgs, Clone)]
 pub struct TrustArgs {
     /// Trust only these agents [default: all of the project].
     #[arg(conflicts_with_all = ["revoke", "list"])]
@@ -290,10 +302,10 @@ pub enum TasksCommand {
         #[command(flatten)]
         more: ExtraLimits,
     },
-    /// Follow a task of another process until it ends, and exit with its code.
+    /// Watch a task of any process: full-screen at a terminal, else as lines until it ends, with its exit code.
     Watch {
-        /// Task id or id prefix.
-        task: String,
+        /// Task id or id prefix [default: the running tasks of this project].
+        task: Option<String>,
     },
     /// Print the changes of a task and its subagents as a patch.
     Diff {

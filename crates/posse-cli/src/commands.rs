@@ -21,6 +21,7 @@ mod run;
 mod servers;
 mod sessions;
 mod tasks;
+mod top;
 mod trust;
 mod worker;
 
@@ -62,6 +63,7 @@ pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
         CliCommand::Review(args) => block_on(review::run(&global, args)),
         CliCommand::Chat(args) => block_on(chat::run(&global, args)),
         CliCommand::Tasks(command) => block_on(tasks::run(&global, command)),
+        CliCommand::Top(args) => block_on(top::run(&global, &args)),
         CliCommand::Gc(args) => block_on(gc::run(&global, &args)),
         CliCommand::Leases(args) => block_on(leases::run(&global, args)),
         CliCommand::Worker(args) => block_on(worker::run(&global, &args)),

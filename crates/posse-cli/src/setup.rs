@@ -750,7 +750,7 @@ impl ProjectScope {
 }
 
 /// Tells if a workspace belongs to the project of `directory`.
-pub fn in_project(directory: &Path) -> impl Fn(&Path) -> bool {
+pub fn in_project(directory: &Path) -> impl Fn(&Path) -> bool + use<> {
     let home = home();
     let project = project_of(directory, home.as_deref());
     move |workspace| project_of(workspace, home.as_deref()) == project
@@ -779,7 +779,8 @@ pub fn existing_store(global: &GlobalArgs) -> Option<SqliteStore> {
     if path.exists() { SqliteStore::open(path).ok() } else { None }
 }
 
-fn state_dir(global: &GlobalArgs) -> Result<PathBuf> {
+/// Returns the directory of the store.
+pub fn state_dir(global: &GlobalArgs) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
     let dir = global
         .state

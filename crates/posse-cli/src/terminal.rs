@@ -184,6 +184,11 @@ pub fn is_attended() -> bool {
     screen().is_some_and(|io| io.has_input())
 }
 
+/// Tells whether a person reads all output here and types, so that the whole screen can be used.
+pub fn has_full_screen() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal() && screen().is_some()
+}
+
 /// Returns the looks of a screen: colors, characters, and how it calls for attention.
 pub fn looks() -> ConsoleOptions {
     ConsoleOptions {

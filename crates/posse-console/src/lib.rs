@@ -32,5 +32,6 @@ pub mod ask;
 pub mod chat;
 mod console;
 pub mod run;
+pub mod top;
 
 pub use console::{Console, ConsoleEvent, ConsoleEvents, ConsoleIo, ConsoleOptions, NoticeForm};

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use posse_core::id::TaskId;
+use posse_core::journal::Record;
 use posse_core::text::{nearest, prefix};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 
 use crate::context::now_ms;
-use crate::ports::{ContextStore, SessionRow, Store, TaskFilter, TaskQuery, TaskRow};
+use crate::ports::{ContextStore, JournalStore, SessionRow, Store, TaskFilter, TaskQuery, TaskRow};
 
 /// Maximum number of matches for an id prefix.
 const ALIKE_MAX: u32 = 1_000;
@@ -103,6 +104,19 @@ pub async fn newest_session(
         }
     }
     Ok(None)
+}
+
+/// Tells if a task belongs to the project, by the workspace that it was started in.
+pub async fn is_of_project(
+    store: &(impl JournalStore + ?Sized),
+    row: &TaskRow,
+    is_here: impl Fn(&Path) -> bool,
+) -> Result<bool> {
+    let first = store.records_from(&row.id, 0, 1).await?;
+    Ok(match first.first().map(|stored| &stored.record) {
+        Some(Record::Started(start)) => is_here(Path::new(start.origin())),
+        _ => false,
+    })
 }
 
 /// Finds a session by id or id prefix.

@@ -1,10 +1,11 @@
-//! Terminal: streamed Markdown ([`markdown`]), rows of the live tree ([`rows`]), the prompt ([`prompt`]), the inline painter
-//! ([`painter`]), keys ([`keys`]), a line of typed text ([`input`]) and the dialog about an approval ([`dialog`]).
+//! Terminal: streamed Markdown ([`markdown`]), diffs ([`diff`]), rows of the live tree ([`rows`]), the prompt ([`prompt`]), the
+//! inline painter ([`painter`]), keys ([`keys`]), a line of typed text ([`input`]) and the dialog about an approval ([`dialog`]).
 //! Size, time and output are arguments; nothing here reads the environment, a clock or a task.
 
 #![forbid(unsafe_code)]
 
 pub mod dialog;
+pub mod diff;
 pub mod input;
 pub mod keys;
 pub mod markdown;

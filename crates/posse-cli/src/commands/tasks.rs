@@ -1,10 +1,10 @@
 //! `posse tasks`: list, show and resume stored tasks.
 
-mod changes;
+pub mod changes;
 mod control;
 mod list;
 pub mod undo;
-mod watch;
+pub mod watch;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         TasksCommand::Show { task, result } => show(global, &task, result.as_deref()).await,
         TasksCommand::Export { task, out, tree } => export::run(global, &task, out.as_deref(), tree).await,
         TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
-        TasksCommand::Watch { task } => watch::run(global, &task).await,
+        TasksCommand::Watch { task } => watch::run(global, task.as_deref()).await,
         TasksCommand::Diff { task } => changes::diff(global, &task).await,
         TasksCommand::Undo { task, turn, last, dry_run } => {
             let span = match turn {

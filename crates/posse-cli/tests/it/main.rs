@@ -47,6 +47,7 @@ mod support;
 mod tasks;
 mod telemetry;
 mod terminal;
+mod top;
 mod undo;
 mod wires;
 mod worker;

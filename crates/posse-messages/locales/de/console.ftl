@@ -60,3 +60,134 @@ chat-stopped-changed =
         [one] angehalten · { $n } Datei geändert, /undo nimmt es zurück
        *[other] angehalten · { $n } Dateien geändert, /undo nimmt es zurück
     }
+
+
+## top
+
+top-needs-input = BRAUCHT EINGABE { $n }
+top-working = ARBEITET { $n }
+top-completed = FERTIG { $n }
+top-count =
+    { $state ->
+        [queued] { $n } warten
+        [interrupted] { $n } unterbrochen
+        [partial] { $n } teilweise
+        [failed] { $n } fehlgeschlagen
+       *[cancelled] { $n } abgebrochen
+    }
+top-all-projects = alle Projekte
+top-running = { $n } laufen
+top-spent = { $price }/24h
+top-foot-split = s lenken  a antworten  c abbrechen  q Ende
+top-asks-approval = wartet auf Ihre Genehmigung: a antwortet
+top-asks-question = fragt: { $question } (a antwortet)
+top-hints = / suchen   A alle Projekte   ? Tasten
+top-hints-all = / suchen   A dieses Projekt   ? Tasten
+top-foot-list = ↑↓ Enter öffnen   s lenken   a antworten   c abbrechen   q Ende
+top-foot-pane = ↑↓ blättern   o Ergebnisse   / suchen   s lenken   Esc zurück
+top-foot-close = jede Taste schließt
+top-pane-transcript = Verlauf
+top-pane-diff = Änderungen
+top-pane-context = gemeinsamer Kontext
+top-pane-limits = Grenzen
+top-following = folgt
+top-position = Zeile { $line } von { $lines }
+top-holds = hält { $paths }
+top-loading = liest den Speicher …
+top-empty = noch keine Aufgaben
+top-empty-here = keine neueren Aufgaben dieses Projekts · A zeigt alle Projekte
+top-nothing-found = keine Aufgabe enthält `{ $search }` · Esc löscht die Suche
+top-folded = +{ $n }
+top-turn = Runde { $turn }
+top-lines =
+    { $n ->
+        [one] 1 Zeile
+       *[other] { $n } Zeilen
+    }
+top-more-lines =
+    { $n ->
+        [one] … 1 weitere Zeile (o)
+       *[other] … { $n } weitere Zeilen (o)
+    }
+top-earlier = … frühere Runden: posse tasks show
+top-model-failed = das Modell ist gescheitert: { $why }
+top-approved-by = genehmigt von { $by }
+top-denied-by = abgelehnt von { $by }
+top-resumed = von einem anderen Prozess fortgesetzt
+top-withdrawn = nicht mehr erlaubt: { $tools }
+top-budget-spent = Budget aufgebraucht: { $shortfall }
+top-cancel-asked = Abbruch wurde verlangt
+top-schema-unmet = die Antwort passt nicht zum Schema: { $errors }
+top-ended-completed = fertig
+top-ended-partial = teilweise
+top-ended-failed = fehlgeschlagen
+top-ended-cancelled = abgebrochen
+top-patch-cut = … der Rest: posse tasks diff
+top-no-changes = keine Datei wurde geändert
+top-no-context = der gemeinsame Kontext ist leer
+top-context-head = v{ $version } · { $tokens } Tok. · { $by } · vor { $ago }
+top-value-cut = … { $bytes } weitere Bytes: posse context get
+top-used-of = { $used } von { $most }
+top-token-counts = { $input } ein · { $output } aus
+top-limit-model = Modell
+top-limit-turns = Runden
+top-limit-time = Zeit
+top-limit-context = Kontext
+top-limit-tokens = Token
+top-limit-cost = Kosten
+top-limit-tree-tokens = Token des Baums
+top-limit-tree-cost = Kosten des Baums
+top-limit-cap = Budget
+top-no-cap = keine Grenze
+top-limit-sandbox = Sandbox
+top-limit-workspace = Arbeitsbereich
+top-limit-lease = Reservierung
+top-lease-since = { $paths } seit { $since }
+top-prompt-search = /
+top-prompt-steer = Nachricht an { $task }:
+top-prompt-reason = ablehnen, weil:
+top-prompt-answer = Antwort:
+top-cancel-ask =
+    { $n ->
+        [0] { $task } abbrechen? y ja   n nein
+        [one] { $task } und 1 Subagenten abbrechen? y ja   n nein
+       *[other] { $task } und { $n } Subagenten abbrechen? y ja   n nein
+    }
+top-cancelling = bricht { $task } ab …
+top-cancelled = { $task } ist abgebrochen
+top-cancel-not-yet = { $task } soll enden und hat es noch nicht
+top-has-ended = { $task } ist beendet
+top-nothing-asked = keine Aufgabe wartet auf eine Antwort
+top-answered = { $task } geantwortet
+top-answered-elsewhere = der Aufruf wurde anderswo beantwortet
+top-steer-queued = für { $task } eingereiht: gelesen in der nächsten Runde
+top-steer-delivered = { $task } hat sie in Runde { $turn } gelesen
+top-steer-missed = zu spät: { $task } war schon fertig
+top-steer-full = { $task } hat zu viele ungelesene Nachrichten
+top-copied = { $bytes } Bytes kopiert
+top-mouse-on = die Maus blättert und wählt hier
+top-mouse-off = die Maus gehört dem Terminal: Text wie gewohnt markieren
+top-card-page =
+    { $n ->
+        [one] 1 weitere Zeile   y nächste Seite   n nein, mit Grund   Esc später
+       *[other] { $n } weitere Zeilen   y nächste Seite   n nein, mit Grund   Esc später
+    }
+top-card-end = Ende   y einmal   t diese Aufgabe   s Sitzung   n nein, mit Grund   Esc später
+top-question-asks = { $task } { $agent } fragt: { $question }
+top-question-keys = Antwort tippen oder die Nummer einer   Enter senden   Esc später
+top-keys =
+    ↑↓ j k | Aufgabe wählen; im Bereich blättern
+    Enter → | in den Bereich gehen; Esc oder ← führt zurück
+    1 2 3 4 Tab | Verlauf, Änderungen, gemeinsamer Kontext, Grenzen
+    Bild↑↓ Pos1 Ende | seitenweise; am Ende folgt der Text dem Neuen
+    Leertaste | Subagenten einer beendeten Aufgabe zeigen
+    o | Ergebnisse und lange Nachrichten zeigen oder falten
+    / | Aufgaben suchen; im Bereich Text finden (n N weiter, zurück)
+    A | alle Projekte, oder wieder dieses
+    s | lenken: einer laufenden Aufgabe schreiben
+    a | Genehmigung oder Frage beantworten
+    c | Aufgabe mit Subagenten abbrechen
+    y | Antwort, Änderungen oder Kennung kopieren (OSC 52)
+    m | Maus dem Terminal geben oder zurückholen
+    Strg-L Strg-Z | neu zeichnen, anhalten
+    q Esc | zurück, dann verlassen; Aufgaben laufen weiter

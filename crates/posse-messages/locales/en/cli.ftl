@@ -272,6 +272,8 @@ question-none = `{ $task }` asks nothing
 ## commands/tasks/watch.rs
 
 nobody-drives = nobody drives `{ $id }` now; it goes on with: posse tasks resume { $id }
+nothing-runs = no task of this project is running
+screen-failed = the screen failed
 changes-kept-apart = the changes of { $task } are kept apart: posse tasks diff { $task } shows them, posse tasks apply { $task } merges them
 
 ## commands/tasks/apart.rs

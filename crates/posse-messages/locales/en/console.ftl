@@ -60,3 +60,134 @@ chat-stopped-changed =
         [one] stopped · { $n } file changed, /undo takes it back
        *[other] stopped · { $n } files changed, /undo takes them back
     }
+
+
+## top
+
+top-needs-input = NEEDS INPUT { $n }
+top-working = WORKING { $n }
+top-completed = COMPLETED { $n }
+top-count =
+    { $state ->
+        [queued] { $n } queued
+        [interrupted] { $n } interrupted
+        [partial] { $n } partial
+        [failed] { $n } failed
+       *[cancelled] { $n } cancelled
+    }
+top-all-projects = all projects
+top-running = { $n } running
+top-spent = { $price }/24h
+top-foot-split = s steer  a answer  c cancel  y copy  q quit
+top-asks-approval = waits for your approval: a answers
+top-asks-question = asks: { $question } (a answers)
+top-hints = / search   A all projects   ? keys
+top-hints-all = / search   A this project   ? keys
+top-foot-list = ↑↓ Enter open   s steer   a answer   c cancel   y copy   q quit
+top-foot-pane = ↑↓ scroll   o results   / find   s steer   a answer   Esc back
+top-foot-close = any key closes
+top-pane-transcript = transcript
+top-pane-diff = diff
+top-pane-context = shared context
+top-pane-limits = limits
+top-following = following
+top-position = line { $line } of { $lines }
+top-holds = holds lease { $paths }
+top-loading = reading the store …
+top-empty = no tasks yet
+top-empty-here = no recent tasks of this project · A shows all projects
+top-nothing-found = no task contains `{ $search }` · Esc clears the search
+top-folded = +{ $n }
+top-turn = turn { $turn }
+top-lines =
+    { $n ->
+        [one] 1 line
+       *[other] { $n } lines
+    }
+top-more-lines =
+    { $n ->
+        [one] … 1 more line (o)
+       *[other] … { $n } more lines (o)
+    }
+top-earlier = … earlier turns: posse tasks show
+top-model-failed = the model failed: { $why }
+top-approved-by = approved by { $by }
+top-denied-by = denied by { $by }
+top-resumed = resumed by another process
+top-withdrawn = no longer allowed: { $tools }
+top-budget-spent = budget used up: { $shortfall }
+top-cancel-asked = cancel was requested
+top-schema-unmet = the answer does not fit the schema: { $errors }
+top-ended-completed = completed
+top-ended-partial = partial
+top-ended-failed = failed
+top-ended-cancelled = cancelled
+top-patch-cut = … the rest: posse tasks diff
+top-no-changes = no file was changed
+top-no-context = the shared context is empty
+top-context-head = v{ $version } · { $tokens } tok · { $by } · { $ago } ago
+top-value-cut = … { $bytes } more bytes: posse context get
+top-used-of = { $used } of { $most }
+top-token-counts = { $input } in · { $output } out
+top-limit-model = model
+top-limit-turns = turns
+top-limit-time = time
+top-limit-context = context
+top-limit-tokens = tokens
+top-limit-cost = cost
+top-limit-tree-tokens = tokens of the tree
+top-limit-tree-cost = cost of the tree
+top-limit-cap = budget
+top-no-cap = no limit
+top-limit-sandbox = sandbox
+top-limit-workspace = workspace
+top-limit-lease = lease
+top-lease-since = { $paths } for { $since }
+top-prompt-search = /
+top-prompt-steer = message to { $task }:
+top-prompt-reason = deny, because:
+top-prompt-answer = answer:
+top-cancel-ask =
+    { $n ->
+        [0] cancel { $task }? y yes   n no
+        [one] cancel { $task } and 1 subagent? y yes   n no
+       *[other] cancel { $task } and { $n } subagents? y yes   n no
+    }
+top-cancelling = cancelling { $task } …
+top-cancelled = { $task } is cancelled
+top-cancel-not-yet = { $task } was told to end and has not yet
+top-has-ended = { $task } has ended
+top-nothing-asked = no task waits for an answer
+top-answered = answered { $task }
+top-answered-elsewhere = the call was answered elsewhere
+top-steer-queued = queued for { $task }: read at its next turn
+top-steer-delivered = { $task } read it at turn { $turn }
+top-steer-missed = too late: { $task } ended first
+top-steer-full = { $task } has too many unread messages
+top-copied = copied { $bytes } bytes
+top-mouse-on = the mouse scrolls and selects here
+top-mouse-off = the mouse is the terminal’s: select text as usual
+top-card-page =
+    { $n ->
+        [one] 1 more line   y next page   n no, say why   Esc later
+       *[other] { $n } more lines   y next page   n no, say why   Esc later
+    }
+top-card-end = end   y once   t this task   s session   n no, say why   Esc later
+top-question-asks = { $task } { $agent } asks: { $question }
+top-question-keys = type an answer, or the number of one   Enter send   Esc later
+top-keys =
+    ↑↓ j k | select a task; scroll the pane
+    Enter → | go into the pane; Esc or ← goes back
+    1 2 3 4 Tab | transcript, diff, shared context, limits
+    PgUp PgDn Home End | page; the end follows what is new
+    Space | show the subagents of an ended task
+    o | show results and long messages, or fold them
+    / | search tasks; in a pane, find text (n N next, previous)
+    A | all projects, or this one again
+    s | steer: send a message to a running task
+    a | answer an approval or a question
+    c | cancel a task and its subagents
+    y | copy the answer, the diff or the id (OSC 52)
+    m | give the mouse to the terminal, or take it back
+    Ctrl-L Ctrl-Z | repaint, stop this job
+    q Esc | back, then leave; tasks go on

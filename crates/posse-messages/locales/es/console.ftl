@@ -60,3 +60,134 @@ chat-stopped-changed =
         [one] detenido · { $n } archivo cambiado, /undo lo deshace
        *[other] detenido · { $n } archivos cambiados, /undo los deshace
     }
+
+
+## top
+
+top-needs-input = ESPERA RESPUESTA { $n }
+top-working = TRABAJANDO { $n }
+top-completed = COMPLETADAS { $n }
+top-count =
+    { $state ->
+        [queued] { $n } en cola
+        [interrupted] { $n } interrumpidas
+        [partial] { $n } parciales
+        [failed] { $n } fallidas
+       *[cancelled] { $n } canceladas
+    }
+top-all-projects = todos los proyectos
+top-running = { $n } en curso
+top-spent = { $price }/24h
+top-foot-split = s guiar  a responder  c cancelar  q salir
+top-asks-approval = espera su aprobación: a responde
+top-asks-question = pregunta: { $question } (a responde)
+top-hints = / buscar   A todos los proyectos   ? teclas
+top-hints-all = / buscar   A este proyecto   ? teclas
+top-foot-list = ↑↓ Enter abrir   s guiar   a responder   c cancelar   q salir
+top-foot-pane = ↑↓ mover   o resultados   / buscar   s guiar   Esc volver
+top-foot-close = cualquier tecla cierra
+top-pane-transcript = conversación
+top-pane-diff = cambios
+top-pane-context = contexto compartido
+top-pane-limits = límites
+top-following = siguiendo
+top-position = línea { $line } de { $lines }
+top-holds = tiene la reserva { $paths }
+top-loading = leyendo el almacén …
+top-empty = aún no hay tareas
+top-empty-here = no hay tareas recientes de este proyecto · A muestra todos los proyectos
+top-nothing-found = ninguna tarea contiene `{ $search }` · Esc borra la búsqueda
+top-folded = +{ $n }
+top-turn = turno { $turn }
+top-lines =
+    { $n ->
+        [one] 1 línea
+       *[other] { $n } líneas
+    }
+top-more-lines =
+    { $n ->
+        [one] … 1 línea más (o)
+       *[other] … { $n } líneas más (o)
+    }
+top-earlier = … turnos anteriores: posse tasks show
+top-model-failed = el modelo falló: { $why }
+top-approved-by = aprobado por { $by }
+top-denied-by = denegado por { $by }
+top-resumed = reanudada por otro proceso
+top-withdrawn = ya no se permite: { $tools }
+top-budget-spent = presupuesto agotado: { $shortfall }
+top-cancel-asked = se pidió cancelar
+top-schema-unmet = la respuesta no cumple el esquema: { $errors }
+top-ended-completed = completada
+top-ended-partial = parcial
+top-ended-failed = fallida
+top-ended-cancelled = cancelada
+top-patch-cut = … el resto: posse tasks diff
+top-no-changes = no se cambió ningún archivo
+top-no-context = el contexto compartido está vacío
+top-context-head = v{ $version } · { $tokens } tok · { $by } · hace { $ago }
+top-value-cut = … { $bytes } bytes más: posse context get
+top-used-of = { $used } de { $most }
+top-token-counts = { $input } entrada · { $output } salida
+top-limit-model = modelo
+top-limit-turns = turnos
+top-limit-time = tiempo
+top-limit-context = contexto
+top-limit-tokens = tokens
+top-limit-cost = coste
+top-limit-tree-tokens = tokens del árbol
+top-limit-tree-cost = coste del árbol
+top-limit-cap = presupuesto
+top-no-cap = sin límite
+top-limit-sandbox = sandbox
+top-limit-workspace = espacio de trabajo
+top-limit-lease = reserva
+top-lease-since = { $paths } desde hace { $since }
+top-prompt-search = /
+top-prompt-steer = mensaje para { $task }:
+top-prompt-reason = denegar, porque:
+top-prompt-answer = respuesta:
+top-cancel-ask =
+    { $n ->
+        [0] ¿cancelar { $task }? y sí   n no
+        [one] ¿cancelar { $task } y 1 subagente? y sí   n no
+       *[other] ¿cancelar { $task } y { $n } subagentes? y sí   n no
+    }
+top-cancelling = cancelando { $task } …
+top-cancelled = { $task } está cancelada
+top-cancel-not-yet = { $task } debe terminar y aún no lo hizo
+top-has-ended = { $task } ya terminó
+top-nothing-asked = ninguna tarea espera respuesta
+top-answered = respuesta enviada a { $task }
+top-answered-elsewhere = la llamada se respondió en otro sitio
+top-steer-queued = en cola para { $task }: se lee en su próximo turno
+top-steer-delivered = { $task } lo leyó en el turno { $turn }
+top-steer-missed = demasiado tarde: { $task } terminó antes
+top-steer-full = { $task } tiene demasiados mensajes sin leer
+top-copied = { $bytes } bytes copiados
+top-mouse-on = el ratón desplaza y selecciona aquí
+top-mouse-off = el ratón es del terminal: seleccione texto como siempre
+top-card-page =
+    { $n ->
+        [one] 1 línea más   y página siguiente   n no, con motivo   Esc después
+       *[other] { $n } líneas más   y página siguiente   n no, con motivo   Esc después
+    }
+top-card-end = fin   y una vez   t esta tarea   s sesión   n no, con motivo   Esc después
+top-question-asks = { $task } { $agent } pregunta: { $question }
+top-question-keys = escriba una respuesta o el número de una   Enter enviar   Esc después
+top-keys =
+    ↑↓ j k | elegir una tarea; mover el panel
+    Enter → | entrar en el panel; Esc o ← vuelve
+    1 2 3 4 Tab | conversación, cambios, contexto compartido, límites
+    RePág AvPág Inicio Fin | por páginas; al final sigue lo nuevo
+    Espacio | mostrar los subagentes de una tarea terminada
+    o | mostrar o plegar resultados y mensajes largos
+    / | buscar tareas; en un panel, texto (n N siguiente, anterior)
+    A | todos los proyectos, o este otra vez
+    s | guiar: enviar un mensaje a una tarea en curso
+    a | responder a una aprobación o pregunta
+    c | cancelar una tarea y sus subagentes
+    y | copiar la respuesta, los cambios o el id (OSC 52)
+    m | dar el ratón al terminal, o recuperarlo
+    Ctrl-L Ctrl-Z | redibujar, detener
+    q Esc | volver, luego salir; las tareas continúan

@@ -60,3 +60,134 @@ chat-stopped-changed =
         [one] arrêté · { $n } fichier modifié, /undo l'annule
        *[other] arrêté · { $n } fichiers modifiés, /undo les annule
     }
+
+
+## top
+
+top-needs-input = ATTEND UNE RÉPONSE { $n }
+top-working = EN COURS { $n }
+top-completed = TERMINÉES { $n }
+top-count =
+    { $state ->
+        [queued] { $n } en attente
+        [interrupted] { $n } interrompues
+        [partial] { $n } partielles
+        [failed] { $n } échouées
+       *[cancelled] { $n } annulées
+    }
+top-all-projects = tous les projets
+top-running = { $n } en cours
+top-spent = { $price }/24h
+top-foot-split = s guider  a répondre  c annuler  q quitter
+top-asks-approval = attend votre approbation : a répond
+top-asks-question = demande : { $question } (a répond)
+top-hints = / chercher   A tous les projets   ? touches
+top-hints-all = / chercher   A ce projet   ? touches
+top-foot-list = ↑↓ Entrée ouvrir   s guider   a répondre   c annuler   q quitter
+top-foot-pane = ↑↓ défiler   o résultats   / chercher   s guider   Échap retour
+top-foot-close = une touche ferme
+top-pane-transcript = échanges
+top-pane-diff = différences
+top-pane-context = contexte partagé
+top-pane-limits = limites
+top-following = suit
+top-position = ligne { $line } sur { $lines }
+top-holds = détient { $paths }
+top-loading = lecture du stockage …
+top-empty = aucune tâche
+top-empty-here = aucune tâche récente de ce projet · A montre tous les projets
+top-nothing-found = aucune tâche ne contient `{ $search }` · Échap efface la recherche
+top-folded = +{ $n }
+top-turn = tour { $turn }
+top-lines =
+    { $n ->
+        [one] { $n } ligne
+       *[other] { $n } lignes
+    }
+top-more-lines =
+    { $n ->
+        [one] … { $n } ligne de plus (o)
+       *[other] … { $n } lignes de plus (o)
+    }
+top-earlier = … tours précédents : posse tasks show
+top-model-failed = le modèle a échoué : { $why }
+top-approved-by = approuvé par { $by }
+top-denied-by = refusé par { $by }
+top-resumed = reprise par un autre processus
+top-withdrawn = n’est plus permis : { $tools }
+top-budget-spent = budget épuisé : { $shortfall }
+top-cancel-asked = annulation demandée
+top-schema-unmet = la réponse ne suit pas le schéma : { $errors }
+top-ended-completed = terminée
+top-ended-partial = partielle
+top-ended-failed = échouée
+top-ended-cancelled = annulée
+top-patch-cut = … la suite : posse tasks diff
+top-no-changes = aucun fichier modifié
+top-no-context = le contexte partagé est vide
+top-context-head = v{ $version } · { $tokens } jet. · { $by } · il y a { $ago }
+top-value-cut = … { $bytes } octets de plus : posse context get
+top-used-of = { $used } sur { $most }
+top-token-counts = { $input } entrée · { $output } sortie
+top-limit-model = modèle
+top-limit-turns = tours
+top-limit-time = temps
+top-limit-context = contexte
+top-limit-tokens = jetons
+top-limit-cost = coût
+top-limit-tree-tokens = jetons de l’arbre
+top-limit-tree-cost = coût de l’arbre
+top-limit-cap = budget
+top-no-cap = sans limite
+top-limit-sandbox = bac à sable
+top-limit-workspace = espace de travail
+top-limit-lease = réservation
+top-lease-since = { $paths } depuis { $since }
+top-prompt-search = /
+top-prompt-steer = message à { $task } :
+top-prompt-reason = refuser, car :
+top-prompt-answer = réponse :
+top-cancel-ask =
+    { $n ->
+        [0] annuler { $task } ? y oui   n non
+        [one] annuler { $task } et { $n } sous-agent ? y oui   n non
+       *[other] annuler { $task } et { $n } sous-agents ? y oui   n non
+    }
+top-cancelling = annulation de { $task } …
+top-cancelled = { $task } est annulée
+top-cancel-not-yet = { $task } doit finir et ne l’a pas encore fait
+top-has-ended = { $task } est terminée
+top-nothing-asked = aucune tâche n’attend de réponse
+top-answered = réponse envoyée à { $task }
+top-answered-elsewhere = l’appel a reçu une réponse ailleurs
+top-steer-queued = en attente pour { $task } : lu au prochain tour
+top-steer-delivered = { $task } l’a lu au tour { $turn }
+top-steer-missed = trop tard : { $task } a fini avant
+top-steer-full = { $task } a trop de messages non lus
+top-copied = { $bytes } octets copiés
+top-mouse-on = la souris défile et sélectionne ici
+top-mouse-off = la souris est au terminal : sélectionnez du texte comme d’habitude
+top-card-page =
+    { $n ->
+        [one] { $n } ligne de plus   y page suivante   n non, avec motif   Échap plus tard
+       *[other] { $n } lignes de plus   y page suivante   n non, avec motif   Échap plus tard
+    }
+top-card-end = fin   y une fois   t cette tâche   s session   n non, avec motif   Échap plus tard
+top-question-asks = { $task } { $agent } demande : { $question }
+top-question-keys = tapez une réponse ou le numéro d’une   Entrée envoyer   Échap plus tard
+top-keys =
+    ↑↓ j k | choisir une tâche ; défiler le panneau
+    Entrée → | entrer dans le panneau ; Échap ou ← revient
+    1 2 3 4 Tab | échanges, différences, contexte partagé, limites
+    PgPréc PgSuiv Début Fin | par pages ; la fin suit le nouveau
+    Espace | montrer les sous-agents d’une tâche terminée
+    o | montrer ou replier résultats et longs messages
+    / | chercher des tâches ; dans un panneau, du texte (n N)
+    A | tous les projets, ou celui-ci à nouveau
+    s | guider : envoyer un message à une tâche en cours
+    a | répondre à une approbation ou une question
+    c | annuler une tâche et ses sous-agents
+    y | copier la réponse, les différences ou l’id (OSC 52)
+    m | rendre la souris au terminal, ou la reprendre
+    Ctrl-L Ctrl-Z | redessiner, suspendre
+    q Échap | retour, puis quitter ; les tâches continuent

@@ -56,3 +56,121 @@ chat-call-lines = { $call } ({ $n } 行)
 chat-echo-more = ほか { $n } 行
 chat-stopped = 停止しました
 chat-stopped-changed = 停止しました · { $n } 個のファイルを変更、/undo で元に戻せます
+
+
+## top
+
+top-needs-input = 入力待ち { $n }
+top-working = 実行中 { $n }
+top-completed = 完了 { $n }
+top-count =
+    { $state ->
+        [queued] 待機 { $n }
+        [interrupted] 中断 { $n }
+        [partial] 一部 { $n }
+        [failed] 失敗 { $n }
+       *[cancelled] 中止 { $n }
+    }
+top-all-projects = 全プロジェクト
+top-running = { $n } 件実行中
+top-spent = { $price }/24h
+top-foot-split = s 指示  a 回答  c 中止  y コピー  q 終了
+top-asks-approval = 承認待ち: a で回答
+top-asks-question = 質問: { $question } (a で回答)
+top-hints = / 検索   A 全プロジェクト   ? キー
+top-hints-all = / 検索   A このプロジェクト   ? キー
+top-foot-list = ↑↓ Enter 開く   s 指示   a 回答   c 中止   y コピー   q 終了
+top-foot-pane = ↑↓ 移動   o 結果   / 検索   s 指示   Esc 戻る
+top-foot-close = どのキーでも閉じる
+top-pane-transcript = 会話
+top-pane-diff = 差分
+top-pane-context = 共有コンテキスト
+top-pane-limits = 制限
+top-following = 追従中
+top-position = { $lines } 行中 { $line }
+top-holds = リース保持: { $paths }
+top-loading = 読み込み中 …
+top-empty = タスクはまだありません
+top-empty-here = このプロジェクトの最近のタスクはありません · A で全プロジェクト
+top-nothing-found = `{ $search }` を含むタスクはありません · Esc で検索を消す
+top-folded = +{ $n }
+top-turn = ターン { $turn }
+top-lines = { $n } 行
+top-more-lines = … ほか { $n } 行 (o)
+top-earlier = … 以前のターン: posse tasks show
+top-model-failed = モデルが失敗: { $why }
+top-approved-by = { $by } が承認
+top-denied-by = { $by } が拒否
+top-resumed = 別のプロセスが再開
+top-withdrawn = 許可取り消し: { $tools }
+top-budget-spent = 予算切れ: { $shortfall }
+top-cancel-asked = 中止が要求された
+top-schema-unmet = 回答がスキーマに合わない: { $errors }
+top-ended-completed = 完了
+top-ended-partial = 一部完了
+top-ended-failed = 失敗
+top-ended-cancelled = 中止
+top-patch-cut = … 続き: posse tasks diff
+top-no-changes = 変更されたファイルはありません
+top-no-context = 共有コンテキストは空です
+top-context-head = v{ $version } · { $tokens } tok · { $by } · { $ago } 前
+top-value-cut = … ほか { $bytes } バイト: posse context get
+top-used-of = { $most } 中 { $used }
+top-token-counts = 入力 { $input } · 出力 { $output }
+top-limit-model = モデル
+top-limit-turns = ターン
+top-limit-time = 時間
+top-limit-context = コンテキスト
+top-limit-tokens = トークン
+top-limit-cost = 費用
+top-limit-tree-tokens = ツリーのトークン
+top-limit-tree-cost = ツリーの費用
+top-limit-cap = 予算
+top-no-cap = 制限なし
+top-limit-sandbox = サンドボックス
+top-limit-workspace = ワークスペース
+top-limit-lease = リース
+top-lease-since = { $paths }、{ $since } 前から
+top-prompt-search = /
+top-prompt-steer = { $task } への指示:
+top-prompt-reason = 拒否の理由:
+top-prompt-answer = 回答:
+top-cancel-ask =
+    { $n ->
+        [0] { $task } を中止しますか? y はい   n いいえ
+       *[other] { $task } とサブエージェント { $n } 件を中止しますか? y はい   n いいえ
+    }
+top-cancelling = { $task } を中止中 …
+top-cancelled = { $task } を中止しました
+top-cancel-not-yet = { $task } に終了を伝えましたが、まだ続いています
+top-has-ended = { $task } は終了しています
+top-nothing-asked = 回答を待つタスクはありません
+top-answered = { $task } に回答しました
+top-answered-elsewhere = 呼び出しは別の場所で回答されました
+top-steer-queued = { $task } に送信済み: 次のターンで読まれます
+top-steer-delivered = { $task } がターン { $turn } で読みました
+top-steer-missed = 遅すぎました: { $task } は先に終了
+top-steer-full = { $task } の未読メッセージが多すぎます
+top-copied = { $bytes } バイトをコピー
+top-mouse-on = マウスはここで移動と選択に使われます
+top-mouse-off = マウスは端末のものです: 通常どおり選択できます
+top-card-page = ほか { $n } 行   y 次のページ   n 拒否と理由   Esc 後で
+top-card-end = 終わり   y 一度   t このタスク   s セッション   n 拒否と理由   Esc 後で
+top-question-asks = { $task } { $agent } の質問: { $question }
+top-question-keys = 回答または番号を入力   Enter 送信   Esc 後で
+top-keys =
+    ↑↓ j k | タスクを選ぶ、ペインを移動
+    Enter → | ペインに入る。Esc または ← で戻る
+    1 2 3 4 Tab | 会話、差分、共有コンテキスト、制限
+    PgUp PgDn Home End | ページ移動。末尾では新しい内容に追従
+    Space | 終了したタスクのサブエージェントを表示
+    o | 結果と長いメッセージの表示、折りたたみ
+    / | タスク検索。ペインでは文字検索 (n N 次、前)
+    A | 全プロジェクト、またはこのプロジェクト
+    s | 実行中のタスクに指示を送る
+    a | 承認または質問に回答
+    c | タスクとサブエージェントを中止
+    y | 回答、差分、ID をコピー (OSC 52)
+    m | マウスを端末に返す、または取り戻す
+    Ctrl-L Ctrl-Z | 再描画、一時停止
+    q Esc | 戻る、離れる。タスクは続きます

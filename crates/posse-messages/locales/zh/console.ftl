@@ -56,3 +56,121 @@ chat-call-lines = { $call } ({ $n } 行)
 chat-echo-more = 还有 { $n } 行
 chat-stopped = 已停止
 chat-stopped-changed = 已停止 · 更改了 { $n } 个文件，/undo 可撤销
+
+
+## top
+
+top-needs-input = 需要输入 { $n }
+top-working = 进行中 { $n }
+top-completed = 已完成 { $n }
+top-count =
+    { $state ->
+        [queued] 排队 { $n }
+        [interrupted] 中断 { $n }
+        [partial] 部分 { $n }
+        [failed] 失败 { $n }
+       *[cancelled] 取消 { $n }
+    }
+top-all-projects = 所有项目
+top-running = { $n } 个在运行
+top-spent = { $price }/24h
+top-foot-split = s 引导  a 回答  c 取消  y 复制  q 退出
+top-asks-approval = 等待您的批准：a 回答
+top-asks-question = 询问：{ $question }（a 回答）
+top-hints = / 搜索   A 所有项目   ? 按键
+top-hints-all = / 搜索   A 本项目   ? 按键
+top-foot-list = ↑↓ Enter 打开   s 引导   a 回答   c 取消   y 复制   q 退出
+top-foot-pane = ↑↓ 滚动   o 结果   / 查找   s 引导   Esc 返回
+top-foot-close = 按任意键关闭
+top-pane-transcript = 对话
+top-pane-diff = 改动
+top-pane-context = 共享上下文
+top-pane-limits = 限制
+top-following = 跟随中
+top-position = 第 { $line } 行，共 { $lines } 行
+top-holds = 持有租约 { $paths }
+top-loading = 正在读取 …
+top-empty = 还没有任务
+top-empty-here = 本项目没有近期任务 · A 显示所有项目
+top-nothing-found = 没有任务包含 `{ $search }` · Esc 清除搜索
+top-folded = +{ $n }
+top-turn = 第 { $turn } 轮
+top-lines = { $n } 行
+top-more-lines = … 还有 { $n } 行 (o)
+top-earlier = … 更早的轮次：posse tasks show
+top-model-failed = 模型失败：{ $why }
+top-approved-by = 由 { $by } 批准
+top-denied-by = 由 { $by } 拒绝
+top-resumed = 由另一个进程继续
+top-withdrawn = 不再允许：{ $tools }
+top-budget-spent = 预算用尽：{ $shortfall }
+top-cancel-asked = 已请求取消
+top-schema-unmet = 回答不符合模式：{ $errors }
+top-ended-completed = 已完成
+top-ended-partial = 部分完成
+top-ended-failed = 失败
+top-ended-cancelled = 已取消
+top-patch-cut = … 其余：posse tasks diff
+top-no-changes = 没有文件被更改
+top-no-context = 共享上下文为空
+top-context-head = v{ $version } · { $tokens } tok · { $by } · { $ago } 前
+top-value-cut = … 还有 { $bytes } 字节：posse context get
+top-used-of = { $used } / { $most }
+top-token-counts = 输入 { $input } · 输出 { $output }
+top-limit-model = 模型
+top-limit-turns = 轮次
+top-limit-time = 时间
+top-limit-context = 上下文
+top-limit-tokens = token
+top-limit-cost = 费用
+top-limit-tree-tokens = 整棵树的 token
+top-limit-tree-cost = 整棵树的费用
+top-limit-cap = 预算
+top-no-cap = 无限制
+top-limit-sandbox = 沙箱
+top-limit-workspace = 工作区
+top-limit-lease = 租约
+top-lease-since = { $paths }，已 { $since }
+top-prompt-search = /
+top-prompt-steer = 给 { $task } 的消息：
+top-prompt-reason = 拒绝，因为：
+top-prompt-answer = 回答：
+top-cancel-ask =
+    { $n ->
+        [0] 取消 { $task }？ y 是   n 否
+       *[other] 取消 { $task } 和 { $n } 个子代理？ y 是   n 否
+    }
+top-cancelling = 正在取消 { $task } …
+top-cancelled = { $task } 已取消
+top-cancel-not-yet = 已通知 { $task } 结束，但尚未结束
+top-has-ended = { $task } 已结束
+top-nothing-asked = 没有任务在等待回答
+top-answered = 已回答 { $task }
+top-answered-elsewhere = 该调用已在别处得到回答
+top-steer-queued = 已排队给 { $task }：下一轮读取
+top-steer-delivered = { $task } 在第 { $turn } 轮读取
+top-steer-missed = 太迟：{ $task } 已先结束
+top-steer-full = { $task } 的未读消息过多
+top-copied = 已复制 { $bytes } 字节
+top-mouse-on = 鼠标在此滚动和选择
+top-mouse-off = 鼠标交还终端：可照常选择文本
+top-card-page = 还有 { $n } 行   y 下一页   n 拒绝并说明   Esc 稍后
+top-card-end = 结尾   y 一次   t 此任务   s 会话   n 拒绝并说明   Esc 稍后
+top-question-asks = { $task } { $agent } 询问：{ $question }
+top-question-keys = 输入回答或其编号   Enter 发送   Esc 稍后
+top-keys =
+    ↑↓ j k | 选择任务；滚动面板
+    Enter → | 进入面板；Esc 或 ← 返回
+    1 2 3 4 Tab | 对话、改动、共享上下文、限制
+    PgUp PgDn Home End | 翻页；在末尾跟随新内容
+    Space | 显示已结束任务的子代理
+    o | 显示或折叠结果和长消息
+    / | 搜索任务；在面板中查找文本（n N 下一个、上一个）
+    A | 所有项目，或回到本项目
+    s | 引导：向运行中的任务发消息
+    a | 回答批准请求或问题
+    c | 取消任务及其子代理
+    y | 复制回答、改动或 id（OSC 52）
+    m | 把鼠标交还终端，或收回
+    Ctrl-L Ctrl-Z | 重绘、暂停
+    q Esc | 返回，再离开；任务继续运行

@@ -5,7 +5,8 @@ use posse_messages::say;
 
 use super::figures;
 use super::model::RowState;
-use crate::style::{AnsiColor, StyledLine, SymbolSet, TextStyle, columns, cut_text};
+use crate::diff::NumberedDiff;
+use crate::style::{StyledLine, SymbolSet, TextStyle, columns, cut_text};
 
 /// A call that waits for approval, ready to be shown.
 #[derive(Debug, Clone)]
@@ -45,8 +46,8 @@ impl ApprovalCard {
             task: request.task.short().to_owned(),
             agent: legible(&request.agent),
             call: format!("{} {}", legible(&request.tool), target.unwrap_or_default()).trim_end().to_owned(),
-            added: numbered.added,
-            removed: numbered.removed,
+            added: numbered.added(),
+            removed: numbered.removed(),
             body,
             terms: lines.iter().rev().take(2).rev().map(|line| StyledLine::plain(&line.text)).collect(),
             deadline_ms: request.deadline_ms,
@@ -177,60 +178,4 @@ fn body_rows(rows: usize, rows_max: usize) -> usize {
 fn target(field: &str) -> Option<String> {
     let (name, value) = field.strip_prefix("  ")?.split_once(": ")?;
     matches!(name, "path" | "command" | "url").then(|| value.to_owned())
-}
-
-/// Line numbers of a unified diff.
-#[derive(Default)]
-struct NumberedDiff {
-    old: u64,
-    new: u64,
-    added: u64,
-    removed: u64,
-    is_in_hunk: bool,
-}
-
-impl NumberedDiff {
-    /// Formats the next line; `None` for the names of the files, which the title says.
-    fn line(&mut self, line: &str) -> Option<StyledLine> {
-        if let Some(hunk) = line.strip_prefix("@@ ") {
-            let start = |sign| {
-                let part = hunk.split(' ').find_map(|part| part.strip_prefix(sign))?;
-                part.split(',').next()?.parse::<u64>().ok()
-            };
-            // The gap between two hunks.
-            let gap = self.is_in_hunk.then(|| StyledLine::plain("    ..."));
-            (self.old, self.new) = (start('-').unwrap_or(0), start('+').unwrap_or(0));
-            self.is_in_hunk = true;
-            return gap;
-        }
-        if !self.is_in_hunk {
-            let is_name = line.starts_with("--- ") || line.starts_with("+++ ");
-            return (!is_name).then(|| StyledLine::plain(format!("    {line}")));
-        }
-        let text = line.get(1..).unwrap_or_default();
-        let (sign, number, style) = match line.as_bytes().first() {
-            Some(b'+') => {
-                self.added += 1;
-                ("+", take_number(&mut self.new), TextStyle::colored(AnsiColor::Green))
-            }
-            Some(b'-') => {
-                self.removed += 1;
-                ("-", take_number(&mut self.old), TextStyle::colored(AnsiColor::Red))
-            }
-            Some(b'\\') => return Some(StyledLine::plain(format!("    {line}"))),
-            _ => {
-                take_number(&mut self.old);
-                (" ", take_number(&mut self.new), TextStyle::PLAIN)
-            }
-        };
-        let mut out = StyledLine::plain("  ");
-        out.push(&format!("{sign} {number:>2}  {}", text.replace('\t', "    ")), style);
-        Some(out)
-    }
-}
-
-fn take_number(next: &mut u64) -> u64 {
-    let number = *next;
-    *next += 1;
-    number
 }

@@ -6,7 +6,7 @@ pub(super) const COST_COLUMNS: usize = 6;
 pub(super) const TIME_COLUMNS: usize = 5;
 
 /// Formats a count in at most four characters: 950, 1.2k, 12k, 3.4M.
-pub(super) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     match n {
         0..1_000 => n.to_string(),
         1_000..9_950 => format!("{:.1}k", n as f64 / 1e3),
@@ -17,7 +17,7 @@ pub(super) fn count(n: u64) -> String {
 }
 
 /// Formats a price in millionths of a dollar; `$?` if a part of it is not known.
-pub(super) fn cost(micros: Option<u64>) -> String {
+pub fn cost(micros: Option<u64>) -> String {
     match micros {
         None => "$?".to_owned(),
         Some(micros) => match micros as f64 / 1e6 {
@@ -30,7 +30,7 @@ pub(super) fn cost(micros: Option<u64>) -> String {
 }
 
 /// Formats a time in at most five columns: 38s, 1m12s, 12m, 1h02m, 3d04h.
-pub(super) fn time(millis: u64) -> String {
+pub fn time(millis: u64) -> String {
     let seconds = millis / 1_000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     match seconds {

@@ -90,6 +90,23 @@ impl RowState {
     }
 }
 
+/// A task as a store lists it, without its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedTask {
+    /// Name of the agent.
+    pub agent: String,
+    /// How it ended; `None` if it did not.
+    pub ended: Option<OutcomeStatus>,
+    /// When it was created.
+    pub created_ms: u64,
+    /// When its journal last grew.
+    pub updated_ms: u64,
+    /// Replies of its models.
+    pub turns: u32,
+    /// Tokens and price.
+    pub usage: Usage,
+}
+
 /// A piece of a streamed reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDelta<'a> {
@@ -158,6 +175,7 @@ pub(super) struct TaskView {
     /// First line of the answer.
     answer: String,
     changed: Vec<FileChange>,
+    has_events: bool,
 }
 
 /// The model of a task, and what it used.
@@ -214,6 +232,11 @@ impl TreeModel {
     pub fn learn(&mut self, task: &TaskId, fact: &LiveFact) {
         let is_root = *task == self.root;
         self.task(task).learn(fact, is_root);
+    }
+
+    /// Takes a task as a store lists it. Events say more, so it only counts before the first of them.
+    pub fn list(&mut self, task: &TaskId, listed: ListedTask) {
+        self.task(task).list(listed);
     }
 
     /// Takes a piece of a streamed reply.
@@ -354,8 +377,8 @@ pub(super) fn cell(text: &str) -> String {
     visible(prefix(text, CELL_BYTES_MAX)).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Formats a call, such as `Bash git gc`.
-fn call_text(tool: &str, summary: &str) -> String {
+/// Formats a call, such as `Bash git gc`, as one bounded line.
+pub fn call_text(tool: &str, summary: &str) -> String {
     let mut name = tool.chars();
     let first = name.next().map(|c| c.to_ascii_uppercase());
     cell(&format!("{}{} {summary}", first.map(String::from).unwrap_or_default(), name.as_str()))
@@ -378,6 +401,7 @@ impl TaskView {
             reply: StreamedReply::default(),
             answer: String::new(),
             changed: Vec::new(),
+            has_events: false,
         }
     }
 
@@ -406,11 +430,20 @@ impl TaskView {
         }
     }
 
+    /// Forgets what a listing said: events tell the same from the start.
+    fn forget_listing(&mut self) {
+        if !std::mem::replace(&mut self.has_events, true) {
+            (self.began_ms, self.ended_ms, self.turn) = (None, None, 0);
+            self.model.usage = Usage::default();
+        }
+    }
+
     fn set(&mut self, state: RowState, action: RowAction) {
         (self.state, self.action) = (state, action);
     }
 
     fn observe(&mut self, event: &Event, at_ms: u64, ended_before: BTreeSet<TaskId>) {
+        self.forget_listing();
         match event {
             Event::Queued { agent, after } => {
                 self.agent = cell(agent);
@@ -531,13 +564,7 @@ impl TaskView {
             let line = self.reply.text.lines().map(str::trim).find(|line| !line.is_empty());
             self.answer = line.map(cell).unwrap_or_default();
         }
-        let state = match status {
-            OutcomeStatus::Completed => RowState::Completed,
-            OutcomeStatus::Partial => RowState::Partial,
-            OutcomeStatus::Failed => RowState::Failed,
-            OutcomeStatus::Cancelled => RowState::Cancelled,
-        };
-        self.set(state, RowAction::Stopped(stop));
+        self.set(row_state(status), RowAction::Stopped(stop));
     }
 
     fn learn(&mut self, fact: &LiveFact, is_root: bool) {
@@ -574,6 +601,18 @@ impl TaskView {
         }
     }
 
+    fn list(&mut self, listed: ListedTask) {
+        if self.has_events {
+            return;
+        }
+        let ListedTask { agent, ended, created_ms, updated_ms, turns, usage } = listed;
+        (self.agent, self.turn, self.model.usage) = (cell(&agent), turns, usage);
+        self.began_ms = Some(created_ms);
+        self.ended_ms = ended.map(|_| updated_ms);
+        // Why it ended is in its events.
+        self.set(ended.map_or(RowState::Working, row_state), RowAction::Idle);
+    }
+
     fn stream(&mut self, delta: RowDelta<'_>) {
         let action = match delta {
             RowDelta::Text(text) => {
@@ -608,13 +647,22 @@ impl StreamedReply {
     }
 }
 
+fn row_state(status: OutcomeStatus) -> RowState {
+    match status {
+        OutcomeStatus::Completed => RowState::Completed,
+        OutcomeStatus::Partial => RowState::Partial,
+        OutcomeStatus::Failed => RowState::Failed,
+        OutcomeStatus::Cancelled => RowState::Cancelled,
+    }
+}
+
 /// Returns the model without its provider.
 fn short_model(model: &str) -> &str {
     model.split_once(':').map_or(model, |(_, name)| name)
 }
 
 /// Formats why a task stopped.
-pub(super) fn stop_text(stop: StopReason) -> String {
+pub fn stop_text(stop: StopReason) -> String {
     match stop {
         StopReason::TurnsExhausted => say!("task-row-turn-limit"),
         StopReason::ToolCallsExhausted => say!("task-row-call-limit"),

@@ -1,10 +1,11 @@
 //! Changes of a task, in its worktree or in place: show, apply or discard them.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use posse_core::journal::start_of;
+use posse_core::journal::{Record, start_of};
 use posse_core::lease::WritePaths;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
@@ -36,6 +37,32 @@ pub async fn diff(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     }
 }
 
+/// Returns the patch of a task, as `posse tasks diff` prints it, and remarks about what it lacks.
+pub async fn patch(
+    store: &SqliteStore,
+    state: &Path,
+    workspace: &Path,
+    row: &TaskRow,
+) -> Result<(String, Vec<String>)> {
+    if let Some(worktree) = trees(state, workspace).find(&row.id)? {
+        let patch = worktree_patch(row, &worktree)?;
+        return Ok((String::from_utf8_lossy(&patch).into_owned(), Vec::new()));
+    }
+    let first = store.records_from(&row.id, 0, 1).await?;
+    if let Some(Record::Started(start)) = first.first().map(|stored| &stored.record)
+        && start.apart_from.is_some()
+    {
+        return Err(without_worktree(row));
+    }
+    let files = edits::gather(store, &row.id, EditSpan::Whole).await?;
+    Ok((files.iter().filter_map(EditedFile::diff).collect(), files.iter().filter_map(gap_note).collect()))
+}
+
+/// Formats what the diff of a file lacks.
+fn gap_note(EditedFile { change, gap, .. }: &EditedFile) -> Option<String> {
+    gap.map(|gap| format!("{}: {}", visible(&change.path), gap.text()))
+}
+
 async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Result<ExitCode> {
     let files = edits::gather(store, &row.id, EditSpan::Whole).await?;
     let patch: String = files.iter().filter_map(EditedFile::diff).collect();
@@ -52,11 +79,7 @@ async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Re
         show(&patch);
     }
     // On standard error, so that the patch on standard output can be applied.
-    for EditedFile { change, gap, .. } in &files {
-        if let Some(gap) = gap {
-            terminal::note(&format!("{}: {}", visible(&change.path), gap.text()));
-        }
-    }
+    files.iter().filter_map(gap_note).for_each(|note| terminal::note(&note));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -73,15 +96,7 @@ fn show(patch: &str) {
 
 /// Prints the patch: byte for byte for programs, colored for people.
 fn in_worktree(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Result<ExitCode> {
-    // Includes corrections that a person made in the worktree since.
-    if !is_at_work(row) {
-        worktree.keep()?;
-    }
-    let path = worktree.patch();
-    let patch = std::fs::read(&path).map_err(|e| {
-        let text = say!("patch-not-yet", task = row.id, path = path.display());
-        Error::new(ErrorCode::TaskNotReady, text).hint(say!("patch-not-yet-hint")).caused_by(e)
-    })?;
+    let (path, patch) = (worktree.patch(), worktree_patch(row, worktree)?);
     if global.json {
         let changed: Vec<String> = if worktree.is_applied() { Vec::new() } else { worktree.keep()? };
         let (path, tree) = (path.display().to_string(), worktree.workspace().display().to_string());
@@ -107,6 +122,18 @@ fn in_worktree(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Re
             .map_err(|e| Error::new(ErrorCode::Io, say!("patch-not-written")).caused_by(e))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the patch of a worktree, with corrections that a person made in it since.
+fn worktree_patch(row: &TaskRow, worktree: &GitWorktree) -> Result<Vec<u8>> {
+    if !is_at_work(row) {
+        worktree.keep()?;
+    }
+    let path = worktree.patch();
+    std::fs::read(&path).map_err(|e| {
+        let text = say!("patch-not-yet", task = row.id, path = path.display());
+        Error::new(ErrorCode::TaskNotReady, text).hint(say!("patch-not-yet-hint")).caused_by(e)
+    })
 }
 
 pub async fn apply(global: &GlobalArgs, wanted: &str, protected: bool) -> Result<ExitCode> {
