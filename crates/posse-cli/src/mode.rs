@@ -110,7 +110,8 @@ impl Setup {
         match tier {
             SandboxTier::None => say!("mode-unconfined"),
             SandboxTier::Kernel => say!("mode-landlock", network),
-            SandboxTier::Namespaces => say!("mode-bubblewrap", network),
+            SandboxTier::Namespaces if self.sandbox.opens_top() => say!("mode-bubblewrap", network),
+            SandboxTier::Namespaces => say!("mode-bubblewrap-closed", network),
         }
     }
 

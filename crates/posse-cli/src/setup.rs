@@ -212,11 +212,6 @@ impl Setup {
         })
     }
 
-    /// Warns about a `sandbox.top` without effect.
-    pub fn ignored_top(&self) -> Option<String> {
-        self.sandbox.ignores_top().then(|| say!("warning", text = say!("sandbox-top-ignored")))
-    }
-
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
         Ok(Arc::new(SqliteStore::open(self.state.join(STORE))?))
     }
@@ -686,6 +681,7 @@ fn sandbox(
     let home = home();
     let temporary = process_env("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from);
     let (own, path) = (user_config_dir(), std::env::var_os("PATH").unwrap_or_default());
+    let caches = xdg("XDG_CACHE_HOME", ".cache");
     let places = SandboxPlaces {
         workspace,
         state,
@@ -693,6 +689,7 @@ fn sandbox(
         home: home.as_deref(),
         path: &path,
         temporary: &temporary,
+        caches: caches.as_deref(),
     };
     config.build(places, toolchains)
 }

@@ -20,7 +20,7 @@ use crate::sandbox::{Sandbox, SandboxSettings, SandboxWish};
 pub struct SandboxConfig {
     pub tier: SandboxWish,
     pub network: ReachConfig,
-    /// Allows commands to create entries at the top of the workspace.
+    /// Entries that commands make at the top of the workspace. Only namespaces (T2) can open it.
     pub top: WorkspaceTop,
     /// Paths that commands may read beyond the default ones, and paths that every command may write. `~/` is home;
     /// other relative paths start in the workspace.
@@ -40,7 +40,7 @@ impl Default for SandboxConfig {
         Self {
             tier: SandboxWish::Auto,
             network: ReachConfig::Word(ReachWord::None),
-            top: WorkspaceTop::Closed,
+            top: WorkspaceTop::Open,
             read: Vec::new(),
             write: Vec::new(),
             unprotected: Vec::new(),
@@ -101,6 +101,8 @@ pub struct SandboxPlaces<'a> {
     pub path: &'a OsStr,
     /// Parent of directories for temporary files.
     pub temporary: &'a Path,
+    /// Cache directory of the user.
+    pub caches: Option<&'a Path>,
 }
 
 impl SandboxConfig {
@@ -142,6 +144,7 @@ impl SandboxConfig {
             write,
             closed,
             temporary: places.temporary.to_owned(),
+            caches: places.caches.map(|caches| really(caches).join("posse")),
             limits: ProcessLimits {
                 processes_more: Some(self.processes.0),
                 file_bytes_max: Some(self.file_mib.0 * MIB),
@@ -226,6 +229,7 @@ mod tests {
             home: Some(&home),
             path: OsStr::new(""),
             temporary: Path::new("/tmp"),
+            caches: None,
         };
         let refused = config.build(places, Vec::new()).err().unwrap();
         assert_eq!(refused.code(), ErrorCode::ConfigInvalid);

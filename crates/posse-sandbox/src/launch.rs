@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::confinement::ProcessConfinement;
 use crate::refusal::SandboxHint;
-use crate::sandbox::{ConfinedProcess, ProcessScene, Sandbox};
+use crate::sandbox::{ConfinedProcess, ProcessKind, ProcessScene, Sandbox};
 use crate::supervisor::{
     CommandJob, CommandPipes, CommandReport, LeasePulse, RunningCommand, StreamMode, Supervisor,
     WorkDirectory,
@@ -66,6 +66,7 @@ impl ProcessLauncher {
         &self,
         job: &mut CommandJob,
         context: &ToolContext,
+        kind: ProcessKind,
     ) -> Result<HeldProcess, String> {
         let running = match &context.fence {
             Some(fence) => Some(fence.run(&context.grant).await?),
@@ -77,7 +78,7 @@ impl ProcessLauncher {
         let (program, place) = (job.program.clone(), workspace.clone());
         let build = move || {
             let mut scene = ProcessScene::of(&theirs, &program, &place, &launch.supervisor);
-            scene.leased = leased;
+            (scene.leased, scene.kind) = (leased, kind);
             launch.sandbox.confine(&scene)
         };
         let built =
@@ -111,13 +112,16 @@ impl ProcessLauncher {
 
     /// Runs a process of a task to its end, held to what that task may do.
     pub async fn run(&self, mut job: CommandJob, context: &ToolContext) -> Result<FinishedProcess, NotRun> {
-        let mut held = self.confine(&mut job, context).await.map_err(NotRun::Refused)?;
+        let mut held =
+            self.confine(&mut job, context, ProcessKind::Command).await.map_err(NotRun::Refused)?;
         let walled = job.confinement.walls.as_ref().map(SandboxHint::of);
         let started = self.supervisor.begin_run(job).map_err(NotRun::Failed)?;
         let mut report = started.finish(&context.cancel).await.map_err(NotRun::Lost)?;
         drop(held.running.take());
         let set_aside = report.set_aside.clone();
-        report.appeared = run_blocking(move || held.appeared(&set_aside)).await.unwrap_or_default();
+        let (more, appeared) = run_blocking(move || held.appeared(&set_aside)).await.unwrap_or_default();
+        report.set_aside.extend(more);
+        report.appeared = appeared;
         note_protected_files(&report, context);
         Ok(FinishedProcess { report, walled })
     }
@@ -129,7 +133,7 @@ impl ProcessLauncher {
         mut job: CommandJob,
         context: &ToolContext,
     ) -> Result<(CommandPipes, AttachedProcess), String> {
-        let held = self.confine(&mut job, context).await?;
+        let held = self.confine(&mut job, context, ProcessKind::Server).await?;
         let (pipes, started) =
             self.supervisor.attach(job).map_err(|error| error.message().english().to_owned())?;
         Ok((pipes, AttachedProcess { started, _held: held }))
@@ -177,11 +181,17 @@ pub(crate) struct HeldProcess {
 }
 
 impl HeldProcess {
-    /// A few of what is protected and was not there before, but for what we put there ourselves.
-    fn appeared(&self, set_aside: &[String]) -> Vec<String> {
-        let now = self.before.iter().flat_map(|before| self.sandbox.appeared(&self.workspace, before));
-        let names = now.map(|path| path.to_string_lossy().into_owned());
-        names.filter(|name| !set_aside.contains(name)).take(SHOWN_MAX).collect()
+    /// Sets aside what is protected and was not there before. Returns a few of the new names, and of what is still there
+    /// under its own: instructions for agents, which are everywhere in some workspaces, and what could not be renamed.
+    fn appeared(&self, set_aside: &[String]) -> (Vec<String>, Vec<String>) {
+        let Some(before) = &self.before else { return Default::default() };
+        // Some names are protected with our ending too.
+        let ours: Vec<&Path> = set_aside.iter().map(Path::new).collect();
+        let (aside, there) = self.sandbox.settle(&self.workspace, before, &ours);
+        let shown = |paths: Vec<PathBuf>| {
+            paths.into_iter().take(SHOWN_MAX).map(|path| path.to_string_lossy().into_owned()).collect()
+        };
+        (shown(aside), shown(there))
     }
 }
 
@@ -204,8 +214,8 @@ pub fn protected_notes(report: &CommandReport) -> Vec<String> {
     let mut notes = Vec::new();
     if !report.set_aside.is_empty() {
         notes.push(format!(
-            "[protected files were made at the top of the workspace, which commands may not do, and \
-             got other names: {}. Say so in your answer]",
+            "[protected files were made, which commands may not do, and got other names: {}. Say so in your \
+             answer]",
             listed(&report.set_aside)
         ));
     }

@@ -21,6 +21,7 @@ mod seccomp;
 mod set_aside;
 pub mod supervisor;
 mod survey;
+mod tool_caches;
 pub mod workspace;
 
 pub use places::closed_at_home;

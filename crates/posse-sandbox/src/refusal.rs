@@ -20,6 +20,9 @@ const CUT_OFF: &[&str] = &[
     "unable to resolve host",
     "getaddrinfo",
     "network is unreachable",
+    "only-if-cached",
+    "offline mode",
+    "module lookup disabled by goproxy=off",
 ];
 
 /// Facts about a command's sandbox for hints after a refusal.
@@ -28,13 +31,16 @@ pub struct SandboxHint {
     network: NetworkReach,
     /// The top of the workspace is closed to the command and not to its task.
     writes_around: bool,
+    /// The repository of the workspace is closed to the command.
+    closes_git: bool,
 }
 
 impl SandboxHint {
     /// Extracts the facts from the walls.
     pub(crate) fn of(walls: &SandboxWalls) -> Self {
         let writes_around = walls.writes() && !walls.opens_top();
-        Self { tier: walls.tier, network: walls.network.clone(), writes_around }
+        let closes_git = !walls.is_private_copy;
+        Self { tier: walls.tier, network: walls.network.clone(), writes_around, closes_git }
     }
 
     /// One line, if the command failed and its words fit.
@@ -61,7 +67,14 @@ impl SandboxHint {
             }
             NetworkReach::None | NetworkReach::Ports(_) | NetworkReach::Full => {}
         }
+        // Git names what it could not make.
+        let is_git = self.closes_git && said.iter().any(|said| said.contains(".git/"));
         says(DENIED).then(|| match self.writes_around {
+            _ if is_git => format!(
+                "[sandbox {tier}: `.git` is closed to commands: git can look, but not stage, commit or switch. Leave \
+                 the changes in the files and say in your answer what to commit; the person commits. A task with \
+                 `isolation: worktree` has a repository of its own. Operator: docs/sandbox.md]"
+            ),
             true => format!(
                 "[sandbox {tier}: closed to commands are new entries at the top of the workspace, \
                  .git, protected files, the home directory and what the task may not write; the tool \

@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +15,7 @@ use posse_runtime::ports::ToolContext;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::apply::SandboxWorkspace;
 use crate::cache::RulesetCache;
 use crate::confinement::{
     ProcessConfinement, ProcessLimits, ReadWalls, SandboxWalls, WorkspaceTop, WriteWalls,
@@ -23,7 +25,8 @@ use crate::places::closed_at_home;
 use crate::protected::FileProtection;
 use crate::scratch::{ScratchDirectory, private_directory};
 use crate::supervisor::Supervisor;
-use crate::{bubblewrap, landlock, places, seccomp};
+use crate::tool_caches::{CacheSources, ToolCaches};
+use crate::{bubblewrap, landlock, places, seccomp, set_aside};
 
 /// The version of Landlock from which tier T1 is what it says: with older ones a command can still signal processes
 /// outside, and reach abstract sockets. The name spaces of T2 hold that too, so there any version will do.
@@ -68,6 +71,9 @@ pub struct SandboxSettings {
     pub closed: Vec<PathBuf>,
     /// Parent of the directory for temporary files.
     pub temporary: PathBuf,
+    /// Parent of the caches that tools keep from command to command, one for each workspace. Without it they are kept
+    /// for a task.
+    pub caches: Option<PathBuf>,
     pub limits: ProcessLimits,
     pub top: WorkspaceTop,
     /// Names that no tool and no command writes in a workspace.
@@ -87,6 +93,7 @@ impl Default for SandboxSettings {
             write: Vec::new(),
             closed: Vec::new(),
             temporary: "/tmp".into(),
+            caches: None,
             limits: ProcessLimits::default(),
             top: WorkspaceTop::Closed,
             protection: FileProtection::default(),
@@ -102,6 +109,8 @@ pub struct Sandbox {
     closed: OnceLock<Vec<PathBuf>>,
     scratch: OnceLock<Result<ScratchDirectory, String>>,
     kept: RulesetCache,
+    sources: OnceLock<CacheSources>,
+    caches: ToolCaches,
 }
 
 /// Sandbox mechanisms available on this machine.
@@ -124,6 +133,8 @@ impl Sandbox {
             closed,
             scratch: OnceLock::new(),
             kept: RulesetCache::default(),
+            sources: OnceLock::new(),
+            caches: ToolCaches::default(),
         })
     }
 
@@ -164,7 +175,9 @@ impl Sandbox {
                 " This is a copy of the workspace for this task alone: what is made, removed or renamed in it, also at its top, \
                  reaches nobody before a person has looked at it."
             }
-            WorkspaceTop::Open if tier == SandboxTier::Namespaces => "",
+            WorkspaceTop::Open if tier == SandboxTier::Namespaces => {
+                " They make, change and remove everything else in the workspace."
+            }
             WorkspaceTop::Open | WorkspaceTop::Closed => {
                 " Nothing new can be made, removed or renamed directly at the top of the workspace, only below its directories; \
                  the tool `write` can make files there."
@@ -175,8 +188,11 @@ impl Sandbox {
             NetworkReach::Ports(_) | NetworkReach::Full => "The network is there as far as it was granted.",
         };
         // The top of a copy is open, so the kernel tells nothing in it apart.
-        let protected =
-            if is_apart { "" } else { " write .git, configuration of tools or secrets, and cannot" };
+        let protected = if is_apart {
+            ""
+        } else {
+            " write .git (leave commits to the person), configuration of tools or secrets, and cannot"
+        };
         format!(
             "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they \
              cannot{protected} read the home directory beyond toolchains.{top} {network} \
@@ -184,9 +200,9 @@ impl Sandbox {
         )
     }
 
-    /// Tells whether the operator wants the top of the workspace open but the tier in force keeps it closed.
-    pub fn ignores_top(&self) -> bool {
-        self.settings.top == WorkspaceTop::Open && self.tier() == Ok(SandboxTier::Kernel)
+    /// Tells whether commands may make entries at the top of the workspace.
+    pub fn opens_top(&self) -> bool {
+        self.settings.top == WorkspaceTop::Open && self.tier() == Ok(SandboxTier::Namespaces)
     }
 
     /// Builds the confinement of one process of a task. The error says why it is refused.
@@ -272,26 +288,73 @@ impl Sandbox {
                 walls.top = WorkspaceTop::Closed;
             }
         }
+        let mut environment = self.cache_variables(scene, &mut walls);
+        environment.push(("TMPDIR".into(), scratch.into_os_string()));
         let mut rulesets = LandlockRulesets::default();
         if tier == SandboxTier::Kernel {
             rulesets = self.kept.rulesets(&walls, scene.workspace)?;
             walls.rulesets = rulesets.iter().count();
         }
-        let cache = scratch.join("cache");
-        let environment = vec![
-            ("TMPDIR".into(), scratch.into_os_string()),
-            ("XDG_CACHE_HOME".into(), cache.into_os_string()),
-        ];
         let confinement = ProcessConfinement { limits, walls: Some(walls), rulesets };
         Ok(ConfinedProcess { confinement, environment, protected })
     }
 
-    /// Returns protected files that were created since.
-    pub(crate) fn appeared(&self, workspace: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
+    /// Opens a cache for the tools of a command, and returns the variables that lead them there. Tasks that may write
+    /// and read the whole workspace share one; a task that may do less could otherwise have others run what it left
+    /// there, so it has one of its own, and so has a copy of the workspace.
+    fn cache_variables(
+        &self,
+        scene: &ProcessScene<'_>,
+        walls: &mut SandboxWalls,
+    ) -> Vec<(OsString, OsString)> {
+        let own = walls.scratch.join("cache");
+        if scene.kind == ProcessKind::Server {
+            return vec![("XDG_CACHE_HOME".into(), own.into_os_string())];
+        }
+        let SandboxSettings { home, toolchains, caches, .. } = &self.settings;
+        let sources = self.sources.get_or_init(|| CacheSources::find(home.as_deref(), toolchains));
+        let is_whole = scene.policy.write.is_empty() && scene.policy.read.is_none() && !walls.is_private_copy;
+        let shared = caches
+            .as_ref()
+            .filter(|_| is_whole)
+            .map(|caches| caches.join(digest(scene.workspace.as_os_str().as_bytes())));
+        let prepared = |root: &PathBuf| self.caches.prepare(root, scene.workspace, sources).is_ok();
+        let root = match shared.filter(prepared) {
+            Some(root) => {
+                walls.write.always.push(root.clone());
+                root
+            }
+            None => {
+                // Without what is linked there, tools still work.
+                let _ = self.caches.prepare(&own, scene.workspace, sources);
+                own
+            }
+        };
+        sources.variables(&root, walls.network != NetworkReach::None)
+    }
+
+    /// Sets aside the protected files that were created since, but for `ours`. Returns their new names, and those that
+    /// stay: in a copy of the workspace, where a person looks first, all of them.
+    pub(crate) fn settle(
+        &self,
+        workspace: &Path,
+        before: &[PathBuf],
+        ours: &[&Path],
+    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
         let protection = self.settings.protection.within(workspace);
         let mut now = self.kept.protected(workspace, &protection).unwrap_or_default();
-        now.retain(|path| before.binary_search(path).is_err());
-        now
+        now.retain(|path| before.binary_search(path).is_err() && !ours.contains(&path.as_path()));
+        let is_copy = places::private_copy(workspace, &self.settings.closed).is_some();
+        let Some(here) = SandboxWorkspace::at(workspace).ok().filter(|_| !is_copy) else {
+            return (Vec::new(), now);
+        };
+        let mut aside = Vec::new();
+        now.retain(|path| {
+            let moved = if protection.guards(path) { set_aside::rename(&here, path) } else { None };
+            aside.extend(moved.clone());
+            moved.is_none()
+        });
+        (aside, now)
     }
 
     fn machine(&self) -> &SandboxSupport {
@@ -337,7 +400,7 @@ impl Sandbox {
             ScratchDirectory::make(&self.settings.temporary)
                 .map_err(|cause| format!("no directory for temporary files can be made: {cause}"))
         });
-        let own = made.as_ref().map_err(String::clone)?.path().join(digest(task));
+        let own = made.as_ref().map_err(String::clone)?.path().join(digest(task.as_str().as_bytes()));
         match private_directory(&own) {
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
                 Err(format!("`{}`: {cause}", own.display()))
@@ -356,6 +419,15 @@ pub(crate) struct ConfinedProcess {
     pub protected: Option<Vec<PathBuf>>,
 }
 
+/// Use of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProcessKind {
+    /// Runs to its end during one call.
+    Command,
+    /// Lasts beyond a call, and may have a network that commands lack: it uses nothing that they left.
+    Server,
+}
+
 /// A process about to be started.
 pub(crate) struct ProcessScene<'a> {
     pub task: &'a TaskId,
@@ -364,6 +436,7 @@ pub(crate) struct ProcessScene<'a> {
     pub workspace: &'a Path,
     pub supervisor: &'a Supervisor,
     pub programs: Vec<PathBuf>,
+    pub kind: ProcessKind,
     /// Paths that others hold, relative to the workspace.
     pub leased: Vec<PathBuf>,
 }
@@ -387,6 +460,7 @@ impl<'a> ProcessScene<'a> {
             workspace,
             supervisor,
             programs: programs(Path::new(program)),
+            kind: ProcessKind::Command,
             leased: Vec::new(),
         }
     }
@@ -466,9 +540,10 @@ fn missing(tier: SandboxTier, why: &str) -> String {
     format!("the sandbox (tier {tier}) cannot be built on this machine: {why}")
 }
 
-fn digest(task: &TaskId) -> String {
+/// Makes a short file name of these bytes.
+fn digest(bytes: &[u8]) -> String {
     let mut text = String::new();
-    for byte in Sha256::digest(task.as_str().as_bytes()).iter().take(8) {
+    for byte in Sha256::digest(bytes).iter().take(8) {
         let _ = write!(text, "{byte:02x}");
     }
     text

@@ -40,23 +40,29 @@ impl SetAside {
     pub fn undo(&self) -> Vec<String> {
         let now = protected_at_top(&self.here, &self.protection).into_iter();
         let made = now.filter(|path| !self.before.contains(path));
-        let mut names: Vec<PathBuf> = made.filter_map(|path| self.set_aside(&path)).collect();
+        let mut names: Vec<PathBuf> = made.filter_map(|path| rename(&self.here, &path)).collect();
         names.truncate(SHOWN_MAX);
         names.iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
+}
 
-    fn set_aside(&self, path: &Path) -> Option<PathBuf> {
-        let (top, flags) = (&self.here.open, RenameFlags::NOREPLACE);
-        let mut names = (0..TRIES).map(|number| {
-            let mut name = OsString::from(path);
-            name.push(ENDING);
-            if number > 0 {
-                name.push(format!("-{number}"));
-            }
-            PathBuf::from(name)
-        });
-        names.find(|name| rustix::fs::renameat_with(top, path, top, name, flags).is_ok())
-    }
+/// Gives a file another name in its directory, and returns that. No link on the way is followed: commands of other tasks
+/// may be changing the workspace just now.
+pub(crate) fn rename(here: &SandboxWorkspace, path: &Path) -> Option<PathBuf> {
+    let (above, name) = (path.parent()?, path.file_name()?);
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = open_beneath(&here.open, above, flags).ok()?;
+    let mut names = (0..TRIES).map(|number| {
+        let mut new = OsString::from(name);
+        new.push(ENDING);
+        if number > 0 {
+            new.push(format!("-{number}"));
+        }
+        new
+    });
+    let flags = RenameFlags::NOREPLACE;
+    let new = names.find(|new| rustix::fs::renameat_with(&open, name, &open, new, flags).is_ok());
+    new.map(|new| above.join(new))
 }
 
 /// Protected names at the top, and those further down whose first name is at the top.

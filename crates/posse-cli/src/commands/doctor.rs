@@ -95,9 +95,8 @@ async fn examine(global: &GlobalArgs, args: &DoctorArgs) -> Vec<DoctorFinding> {
     }
     let watched = setup.telemetry.places().into_iter();
     findings.extend(watched.map(|(topic, place)| DoctorFinding::new(topic, CheckMark::Info, place)));
+    findings.push(mode(&setup));
     findings.push(confinement(&setup));
-    findings
-        .extend(setup.ignored_top().map(|text| DoctorFinding::new("confinement", CheckMark::Limited, text)));
     findings.push(DoctorFinding::or_error("approvals", approvals(&setup)));
     findings.extend(tools(&setup));
     findings.push(delegation(&setup));
@@ -214,6 +213,12 @@ async fn online(setup: &Setup) -> Vec<DoctorFinding> {
     findings
 }
 
+/// Reports the mode of new tasks.
+fn mode(setup: &Setup) -> DoctorFinding {
+    let of = |is_attended| setup.config.session.mode.unwrap_or_else(|| setup.usual_mode(is_attended));
+    DoctorFinding::new("mode", CheckMark::Info, say!("doctor-mode", here = of(true), elsewhere = of(false)))
+}
+
 /// Reports the sandbox tier. If commands are refused for lack of one, the installation is still sound.
 fn confinement(setup: &Setup) -> DoctorFinding {
     let tier = setup.sandbox.tier();
@@ -225,7 +230,9 @@ fn confinement(setup: &Setup) -> DoctorFinding {
     let more = match &tier {
         Ok(SandboxTier::None) => format!(" {}", say!("doctor-sandbox-off")),
         Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => {
-            format!(" · {}", say!("doctor-sandbox-network", network = setup.network()))
+            let top =
+                if setup.sandbox.opens_top() { say!("doctor-top-open") } else { say!("doctor-top-closed") };
+            format!(" · {top} · {}", say!("doctor-sandbox-network", network = setup.network()))
         }
         Err(_) => format!(" · {}", say!("doctor-sandbox-hint")),
     };
@@ -359,6 +366,7 @@ fn topic(topic: &str) -> String {
         "online" => say!("topic-online"),
         "base URL" => say!("topic-base-url"),
         "confinement" => say!("topic-confinement"),
+        "mode" => say!("topic-mode"),
         "tools" => say!("topic-tools"),
         "delegation" => say!("topic-delegation"),
         "agents" => say!("topic-agents"),

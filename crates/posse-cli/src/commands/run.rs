@@ -48,9 +48,6 @@ pub async fn run(global: &GlobalArgs, args: RunArgs) -> Result<ExitCode> {
     let (words, patience) = words_and_patience(&args.task);
     let task = task_text(words)?;
     let setup = Setup::load(global)?;
-    if let Some(warning) = setup.ignored_top() {
-        terminal::note(&warning);
-    }
     setup.meet_servers(&args.how).await;
     let isolation = isolation(&setup, &args)?;
     let prompt = TaskPrompt { text: task, patience };

@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod bad_input;
+mod builds;
 mod chaos;
 mod configuration;
 mod confinement;

@@ -209,7 +209,7 @@ fn regrants(place: &Place, id: &str) -> usize {
     place.journal(id).iter().filter(|record| record["record"] == "regranted").count()
 }
 
-// S14 Seen to fail with a `resume` that takes today's grant, and with one that ignores the mode that was chosen.
+// S14 Seen to fail with a `resume` that takes today's grant.
 #[test]
 fn a_task_keeps_its_mode_until_the_operator_chooses_another_which_is_journaled() {
     let place = place();

@@ -104,6 +104,7 @@ mode-auto = auto · Änderungen und Befehle ohne Rückfrage
 mode-auto-edits = auto · Änderungen ohne Rückfrage
 mode-no-terminal = es gibt kein Terminal: --mode auto ändert und führt Befehle aus
 mode-bubblewrap = Sandbox bubblewrap, { $network }
+mode-bubblewrap-closed = Sandbox bubblewrap, { $network }; `sandbox.top` ist geschlossen
 mode-landlock = Sandbox Landlock, { $network }; Befehle legen oben im Arbeitsbereich nichts an (bubblewrap installieren)
 mode-unconfined = Befehle sind nicht abgeschottet
 mode-no-network = kein Netz
@@ -138,6 +139,7 @@ doctor-answered = { $model } hat in { $seconds } s geantwortet · mit dem Schlü
 doctor-answered-unlisted = { $model } hat in { $seconds } s geantwortet · seine Modelle werden nicht aufgezählt: { $why }
 doctor-lists-nothing = { $provider } zählt keine Modelle auf, also wurde keines gefragt
 doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
+doctor-mode = am Terminal { $here }, ohne eines { $elsewhere }
 doctor-unprotected = {" "}· nicht geschützt: { $names } (`sandbox.unprotected`)
 temperature-range = eine Zahl von 0 bis 2
 private-address-invalid = `{ $raw }` ist keine Adresse wie `127.0.0.1:8080`
@@ -147,9 +149,10 @@ doctor-approvals-listed = Aufrufe in `approvals.allow` laufen ohne Rückfrage, a
 doctor-approvals-deny = ohne Rückfrage abgelehnt
 doctor-approvals-ask = du wirst gefragt; { $default } nach { $seconds } s ohne Antwort
 doctor-sandbox-network = Netz: { $network }
+doctor-top-open = der Arbeitsbereich ist beschreibbar bis auf geschützte Namen
+doctor-top-closed = nichts Neues oben im Arbeitsbereich (bubblewrap öffnet ihn)
 doctor-sandbox-hint = oder `tier = "off"` unter `[sandbox]` in der Konfiguration des Benutzers setzen
 doctor-sandbox-off = (`sandbox.tier` ist `off`)
-sandbox-top-ignored = `sandbox.top = "open"` wirkt auf Stufe t1 nicht: Befehle legen ganz oben im Arbeitsbereich nichts an; Stufe t2 (`bwrap`) oder `--isolation worktree` erlauben es
 doctor-only-with-allow = nur mit --allow: { $names }
 doctor-delegation =
     Tiefe { $depth } · bis zu { $running_max ->
@@ -395,6 +398,7 @@ topic-keys = Schlüssel
 topic-online = online
 topic-base-url = Basis-URL
 topic-confinement = Abschottung
+topic-mode = Modus
 topic-tools = Werkzeuge
 topic-delegation = Delegieren
 topic-agents = Agenten

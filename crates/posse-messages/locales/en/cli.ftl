@@ -76,6 +76,7 @@ mode-auto = auto · edits and commands run without asking
 mode-auto-edits = auto · edits without asking
 mode-no-terminal = there is no terminal: --mode auto edits and runs commands
 mode-bubblewrap = sandbox bubblewrap, { $network }
+mode-bubblewrap-closed = sandbox bubblewrap, { $network }; `sandbox.top` is closed
 mode-landlock = sandbox Landlock, { $network }; commands make nothing new at the top of the workspace (install bubblewrap)
 mode-unconfined = commands are not confined
 mode-no-network = no network
@@ -119,6 +120,7 @@ doctor-answered = { $model } answered in { $seconds } s · its key lists { $mode
 doctor-answered-unlisted = { $model } answered in { $seconds } s · its models are not listed: { $why }
 doctor-lists-nothing = { $provider } lists no models, so none was asked
 doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
+doctor-mode = at a terminal { $here }, without one { $elsewhere }
 doctor-unprotected = {" "}· not protected: { $names } (`sandbox.unprotected`)
 temperature-range = a number from 0 to 2
 private-address-invalid = `{ $raw }` is no address such as `127.0.0.1:8080`
@@ -128,9 +130,10 @@ doctor-approvals-listed = calls in `approvals.allow` run without asking, all oth
 doctor-approvals-deny = refused without asking
 doctor-approvals-ask = you are asked; { $default } after { $seconds } s without an answer
 doctor-sandbox-network = network: { $network }
+doctor-top-open = the workspace is writable but for protected names
+doctor-top-closed = nothing new at the top of the workspace (bubblewrap opens it)
 doctor-sandbox-hint = or set `tier = "off"` under `[sandbox]` in the user's configuration
 doctor-sandbox-off = (`sandbox.tier` is `off`)
-sandbox-top-ignored = `sandbox.top = "open"` has no effect at tier t1: commands make nothing new at the top of the workspace; tier t2 (`bwrap`) or `--isolation worktree` allow it
 doctor-only-with-allow = only with --allow: { $names }
 doctor-delegation =
     depth { $depth } · up to { $running_max ->
@@ -486,6 +489,7 @@ topic-keys = keys
 topic-online = online
 topic-base-url = base URL
 topic-confinement = confinement
+topic-mode = mode
 topic-tools = tools
 topic-delegation = delegation
 topic-agents = agents

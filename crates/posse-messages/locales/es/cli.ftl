@@ -104,6 +104,7 @@ mode-auto = auto · ediciones y comandos sin preguntar
 mode-auto-edits = auto · ediciones sin preguntar
 mode-no-terminal = no hay terminal: --mode auto edita y ejecuta comandos
 mode-bubblewrap = sandbox bubblewrap, { $network }
+mode-bubblewrap-closed = sandbox bubblewrap, { $network }; `sandbox.top` está cerrado
 mode-landlock = sandbox Landlock, { $network }; los comandos no crean nada en la raíz del espacio de trabajo (instala bubblewrap)
 mode-unconfined = los comandos no están confinados
 mode-no-network = sin red
@@ -138,6 +139,7 @@ doctor-answered = { $model } respondió en { $seconds } s · su clave muestra { 
 doctor-answered-unlisted = { $model } respondió en { $seconds } s · no se listan sus modelos: { $why }
 doctor-lists-nothing = { $provider } no lista modelos, así que no se consultó ninguno
 doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
+doctor-mode = en una terminal { $here }, sin ella { $elsewhere }
 doctor-unprotected = {" "}· sin protección: { $names } (`sandbox.unprotected`)
 temperature-range = un número de 0 a 2
 private-address-invalid = `{ $raw }` no es una dirección como `127.0.0.1:8080`
@@ -147,9 +149,10 @@ doctor-approvals-listed = las llamadas de `approvals.allow` se ejecutan sin preg
 doctor-approvals-deny = rechazadas sin preguntar
 doctor-approvals-ask = se te pregunta; { $default } tras { $seconds } s sin respuesta
 doctor-sandbox-network = red: { $network }
+doctor-top-open = el espacio de trabajo es escribible salvo los nombres protegidos
+doctor-top-closed = nada nuevo en la raíz del espacio de trabajo (bubblewrap la abre)
 doctor-sandbox-hint = o pon `tier = "off"` en `[sandbox]` de la configuración del usuario
 doctor-sandbox-off = (`sandbox.tier` es `off`)
-sandbox-top-ignored = `sandbox.top = "open"` no tiene efecto en el nivel t1: los comandos no crean nada en lo más alto del espacio de trabajo; el nivel t2 (`bwrap`) o `--isolation worktree` lo permiten
 doctor-only-with-allow = solo con --allow: { $names }
 doctor-delegation =
     profundidad { $depth } · hasta { $running_max ->
@@ -395,6 +398,7 @@ topic-keys = claves
 topic-online = en línea
 topic-base-url = URL base
 topic-confinement = confinamiento
+topic-mode = modo
 topic-tools = herramientas
 topic-delegation = delegación
 topic-agents = agentes

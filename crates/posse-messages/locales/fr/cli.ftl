@@ -104,6 +104,7 @@ mode-auto = auto · modifications et commandes sans demander
 mode-auto-edits = auto · modifications sans demander
 mode-no-terminal = il n'y a pas de terminal : --mode auto modifie et exécute des commandes
 mode-bubblewrap = bac à sable bubblewrap, { $network }
+mode-bubblewrap-closed = bac à sable bubblewrap, { $network } ; `sandbox.top` est fermé
 mode-landlock = bac à sable Landlock, { $network } ; les commandes ne créent rien à la racine de l'espace de travail (installez bubblewrap)
 mode-unconfined = les commandes ne sont pas confinées
 mode-no-network = pas de réseau
@@ -138,6 +139,7 @@ doctor-answered = { $model } a répondu en { $seconds } s · sa clé liste { $mo
 doctor-answered-unlisted = { $model } a répondu en { $seconds } s · ses modèles ne sont pas listés : { $why }
 doctor-lists-nothing = { $provider } ne liste aucun modèle, aucun n'a donc été interrogé
 doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
+doctor-mode = dans un terminal { $here }, sans { $elsewhere }
 doctor-unprotected = {" "}· non protégé : { $names } (`sandbox.unprotected`)
 temperature-range = un nombre de 0 à 2
 private-address-invalid = `{ $raw }` n'est pas une adresse comme `127.0.0.1:8080`
@@ -147,9 +149,10 @@ doctor-approvals-listed = les appels de `approvals.allow` s'exécutent sans dema
 doctor-approvals-deny = refusés sans demander
 doctor-approvals-ask = vous êtes interrogé ; { $default } après { $seconds } s sans réponse
 doctor-sandbox-network = réseau : { $network }
+doctor-top-open = l'espace de travail est modifiable sauf les noms protégés
+doctor-top-closed = rien de nouveau à la racine de l'espace de travail (bubblewrap l'ouvre)
 doctor-sandbox-hint = ou mettez `tier = "off"` sous `[sandbox]` dans la configuration de l'utilisateur
 doctor-sandbox-off = (`sandbox.tier` vaut `off`)
-sandbox-top-ignored = `sandbox.top = "open"` est sans effet au niveau t1 : les commandes ne créent rien à la racine de l'espace de travail ; le niveau t2 (`bwrap`) ou `--isolation worktree` le permettent
 doctor-only-with-allow = seulement avec --allow : { $names }
 doctor-delegation =
     profondeur { $depth } · jusqu'à { $running_max ->
@@ -395,6 +398,7 @@ topic-keys = clés
 topic-online = en ligne
 topic-base-url = URL de base
 topic-confinement = confinement
+topic-mode = mode
 topic-tools = outils
 topic-delegation = délégation
 topic-agents = agents

@@ -340,9 +340,9 @@ fn snapshot(place: &Place) -> Vec<(String, String)> {
     place.names().into_iter().map(|name| (name.clone(), content(&name))).collect()
 }
 
-// G20 Below the top, what is there is held; what is not there yet cannot be, and is reported. Seen to fail without `appeared`.
+// G20 Below the top, what is there is held; what is not there yet cannot be, and is set aside. Seen to fail without `settle`.
 #[tokio::test]
-async fn protected_files_further_down_are_held_if_they_are_there_and_reported_if_not() {
+async fn protected_files_further_down_are_held_if_they_are_there_and_set_aside_if_not() {
     for wish in tiers() {
         let world = world("deep", settings(wish), &all());
         put(world.path(), &["app/.env", "app/main.py", "app/lib/a.py", "web/index.js"]);
@@ -359,11 +359,8 @@ async fn protected_files_further_down_are_held_if_they_are_there_and_reported_if
         );
         assert!(world.path().join("app/lib/b.py").exists(), "{wish:?}");
         let output = world.bash("mkdir web/.vscode && echo {} >web/.vscode/tasks.json").await;
-        assert!(
-            output.text.contains("protected files appeared meanwhile: web/.vscode."),
-            "{wish:?} {}",
-            output.text
-        );
+        assert!(output.text.contains("got other names: web/.vscode.set-aside."), "{wish:?} {}", output.text);
+        assert!(!world.path().join("web/.vscode").exists(), "{wish:?}");
     }
 }
 
@@ -778,7 +775,9 @@ async fn a_refusal_by_the_sandbox_says_that_it_is_one() {
         let least = SandboxSettings { network: NetworkReach::None, ..settings(wish) };
         let inside = world("refusal", least.clone(), &all());
         put(inside.path(), &["README.md", ".git/config"]);
-        for command in ["echo x >new.txt", "mkdir build", "sed -i s/o/x/ README.md", "echo x >>.git/config"] {
+        let git = remark(&inside.bash("echo x >>.git/config").await).unwrap();
+        assert!(git.contains("`.git` is closed to commands") && git.contains("the person commits"), "{git}");
+        for command in ["echo x >new.txt", "mkdir build", "sed -i s/o/x/ README.md"] {
             let output = inside.bash(command).await;
             let said = remark(&output).unwrap_or_else(|| panic!("{wish:?} {command}: {}", output.text));
             assert!(said.contains("top of the workspace") && said.contains("`write`"), "{said}");
@@ -941,7 +940,7 @@ async fn what_appears_is_an_event() {
         world.bash("echo {} >web/x.json").await;
         let notes = notes.0.lock().unwrap();
         assert!(
-            notes.len() == 1 && notes[0].contains("appeared meanwhile: web/.mcp.json."),
+            notes.len() == 1 && notes[0].contains("got other names: web/.mcp.json.set-aside."),
             "{wish:?} {notes:?}"
         );
     }
