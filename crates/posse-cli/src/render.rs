@@ -6,13 +6,11 @@ mod plain;
 use std::sync::Arc;
 
 use posse_core::edits::{ChangeKind, FileChange, LineCounts};
-use posse_core::event::{Event, EventEntry};
-use posse_core::fact::{LiveEntry, LiveFact};
-use posse_core::id::TaskId;
+use posse_core::event::Event;
 use posse_core::text::visible;
 use posse_core::usage::{SpendingTotal, dollars};
 use posse_messages::say;
-use posse_runtime::context::now_ms;
+use posse_runtime::lines::JsonLines;
 use posse_runtime::ports::Observer;
 
 pub use partial::PartialText;
@@ -98,22 +96,14 @@ pub fn file(change: &FileChange, colours: bool) -> String {
     }
 }
 
-/// Observer that prints one JSON object per event and live fact.
-pub struct JsonEvents;
-
-impl Observer for JsonEvents {
-    fn event(&self, entry: &EventEntry) {
-        crate::terminal::out(&entry.to_line());
-    }
-
-    fn fact(&self, task: &TaskId, fact: &LiveFact) {
-        crate::terminal::out(&LiveEntry::new(task, now_ms(), fact.clone()).to_line());
-    }
+/// Returns the observer that prints lines of JSON.
+pub fn json_lines() -> JsonLines {
+    JsonLines::new(crate::terminal::out)
 }
 
 /// Picks the progress view for an output without a screen.
 pub fn observer(json: bool) -> Arc<dyn Observer> {
-    if json { Arc::new(JsonEvents) } else { Arc::new(PlainLines::default()) }
+    if json { Arc::new(json_lines()) } else { Arc::new(PlainLines::default()) }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod images;
 pub mod inbox;
 mod journal;
 pub mod leases;
+pub mod lines;
 pub mod liveness;
 pub mod lookup;
 pub mod memory;

@@ -375,6 +375,11 @@ impl MessageStore for SqliteStore {
         self.reader.read(move |connection| messages::queued(connection, &session))
     }
 
+    fn receipts<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<(String, MessageReceipt)>>> {
+        let task = task.clone();
+        self.reader.read(move |connection| messages::receipts(connection, &task))
+    }
+
     fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>> {
         self.writer.write(move |write| messages::ask(write.connection(), &question))
     }

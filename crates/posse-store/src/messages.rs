@@ -3,8 +3,8 @@
 use posse_core::Result;
 use posse_core::id::TaskId;
 use posse_runtime::ports::{
-    MessageReceipt, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState, SteeringMessage,
-    TaskQuestion, UNREAD_MAX,
+    MessageReceipt, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState, RECEIPTS_MAX,
+    SteeringMessage, TaskQuestion, UNREAD_MAX,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::json;
@@ -46,9 +46,7 @@ pub(crate) fn send(
         .query_row(params![task, message.key], |row| row.get(0))
         .optional()?;
     match known {
-        Some(None) => return Ok(MessageReceipt::Queued),
-        Some(Some(0)) => return Ok(MessageReceipt::Missed),
-        Some(Some(turn)) => return Ok(MessageReceipt::Delivered { turn }),
+        Some(turn) => return Ok(receipt_of(turn)),
         None if !is_running => return Ok(MessageReceipt::Missed),
         None => {}
     }
@@ -62,6 +60,29 @@ pub(crate) fn send(
         .prepare_cached("INSERT INTO messages (task, key, text, sent_ms) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![task, message.key, message.text, signed(message.sent_ms)])?;
     Ok(MessageReceipt::Queued)
+}
+
+/// Reads the `turn` of a message: none while it is queued, 0 if it was missed.
+fn receipt_of(turn: Option<u32>) -> MessageReceipt {
+    match turn {
+        None => MessageReceipt::Queued,
+        Some(0) => MessageReceipt::Missed,
+        Some(turn) => MessageReceipt::Delivered { turn },
+    }
+}
+
+/// Lists the keys and receipts of the newest messages to a task, oldest first.
+pub(crate) fn receipts(
+    connection: &Connection,
+    task: &TaskId,
+) -> Result<Vec<(String, MessageReceipt)>, StoreRefusal> {
+    let (task, _) = number(connection, task)?;
+    let mut receipts: Vec<(String, MessageReceipt)> = connection
+        .prepare_cached("SELECT key, turn FROM messages WHERE task = ?1 ORDER BY number DESC LIMIT ?2")?
+        .query_map(params![task, RECEIPTS_MAX as i64], |row| Ok((row.get(0)?, receipt_of(row.get(1)?))))?
+        .collect::<rusqlite::Result<_>>()?;
+    receipts.reverse();
+    Ok(receipts)
 }
 
 /// Columns of a question.

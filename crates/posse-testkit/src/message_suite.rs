@@ -92,6 +92,12 @@ async fn a_message_that_its_task_never_read_is_missed(store: &dyn Store) {
     assert_eq!(receipt("a").await, MessageReceipt::Delivered { turn: 1 });
     assert_eq!(receipt("b").await, MessageReceipt::Missed);
     assert_eq!(receipt("late").await, MessageReceipt::Missed);
+    let sent = |key: &str, receipt| (key.to_owned(), receipt);
+    assert_eq!(
+        store.receipts(&id).await.unwrap(),
+        [sent("a", MessageReceipt::Delivered { turn: 1 }), sent("b", MessageReceipt::Missed)],
+        "a message to a task that had ended is not kept"
+    );
     assert_eq!(store.queued_messages("s").await.unwrap(), []);
 }
 

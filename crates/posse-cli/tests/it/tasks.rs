@@ -368,6 +368,36 @@ fn a_short_id_names_a_child_of_this_project() {
 }
 
 #[test]
+fn json_lines_have_the_text_of_every_reply_the_task_and_its_cost_and_the_result_is_last() {
+    let place = Place::new();
+    let script = "lead:\n  - {thinking: Hm., text: First., calls: [{ls: {}}]}\n  - text: The whole answer of the task.\n";
+    place.write("workspace/s.yaml", script);
+    for flags in
+        [&["--model", "scripted:s.yaml#lead"][..], &["--model", "scripted:s.yaml#lead", "--no-stream"]]
+    {
+        let ran = place.run([&["run", "--json"], flags, &["Look around"]].concat());
+        let lines = ran.json();
+        let of = |kind: &str| -> Vec<&Value> { lines.iter().filter(|line| line["type"] == kind).collect() };
+        assert_eq!((&of("task")[0]["title"], &lines[0]["type"]), (&json!("Look around"), &json!("task")));
+        let text = |turn: u64| -> String {
+            let pieces = of("text").into_iter().filter(|line| line["turn"] == turn);
+            pieces.map(|line| line["delta"].as_str().unwrap()).collect()
+        };
+        assert_eq!(
+            (text(1).as_str(), text(2).as_str()),
+            ("First.", "The whole answer of the task."),
+            "{ran:?}"
+        );
+        assert_eq!((&of("thinking")[0]["turn"], &of("thinking")[0]["delta"]), (&json!(1), &json!("Hm.")));
+        assert_eq!(of("cost").len(), 2, "{ran:?}");
+        assert_eq!((&of("cost")[1]["usd"], &of("cost")[1]["tree_usd"]), (&json!(0.0), &json!(0.0)));
+        assert_eq!(of("answer")[0]["line"], "The whole answer of the task.");
+        assert!(of("text").iter().all(|line| line["seq"].is_null()), "{ran:?}");
+        assert_eq!(lines.last().unwrap()["status"], "completed", "{ran:?}");
+    }
+}
+
+#[test]
 fn a_watched_task_shows_the_same_events_as_its_run() {
     let place = Place::new();
     place.write(

@@ -6,7 +6,7 @@ use posse_core::{Error, ErrorCode, Result};
 use super::{MemoryState, MemoryStore};
 use crate::ports::{
     BoxFuture, MessageReceipt, MessageStore, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState,
-    SteeringMessage, TaskQuestion, UNREAD_MAX,
+    RECEIPTS_MAX, SteeringMessage, TaskQuestion, UNREAD_MAX,
 };
 
 /// Messages and questions of all tasks, in order of arrival.
@@ -131,6 +131,15 @@ impl MessageStore for MemoryStore {
             *receipt == MessageReceipt::Queued && message.task.session() == session
         });
         let answer = Ok(queued.map(|(message, _)| message.clone()).collect());
+        Box::pin(async { answer })
+    }
+
+    fn receipts<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<(String, MessageReceipt)>>> {
+        let state = self.lock();
+        let own = state.messages.messages.iter().filter(|(message, _)| message.task == *task);
+        let mut receipts: Vec<_> = own.map(|(message, receipt)| (message.key.clone(), *receipt)).collect();
+        let answer =
+            state.number(task).map(|_| receipts.split_off(receipts.len().saturating_sub(RECEIPTS_MAX)));
         Box::pin(async { answer })
     }
 

@@ -1,13 +1,16 @@
 //! Messages to running tasks, and their questions with the answers.
 
 use posse_core::Result;
-use posse_core::fact::LiveFact;
+use posse_core::fact::{LiveFact, SteerReceipt};
 use posse_core::id::TaskId;
 
 use super::BoxFuture;
 
 /// Maximum unread messages of a task: more come from a runaway sender.
 pub const UNREAD_MAX: usize = 20;
+
+/// Maximum receipts that are listed.
+pub const RECEIPTS_MAX: usize = 100;
 
 /// Keeps messages to tasks, and the questions of tasks with their answers. Any process on the same store can send one; the
 /// process that drives the task finds it here. A write is durable when its future resolves. Every function fails with
@@ -19,6 +22,9 @@ pub trait MessageStore: Send + Sync {
 
     /// Lists the messages to tasks of a session that no run has read, oldest first.
     fn queued_messages<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<SteeringMessage>>>;
+
+    /// Lists the keys and receipts of the newest `RECEIPTS_MAX` messages to a task, oldest first.
+    fn receipts<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<(String, MessageReceipt)>>>;
 
     /// Opens a question of a task. The same key again finds the question with its answer; a closed one is reopened.
     fn ask_question(&self, question: NewQuestion) -> BoxFuture<'_, Result<TaskQuestion>>;
@@ -59,6 +65,17 @@ pub enum MessageReceipt {
 }
 
 impl MessageReceipt {
+    /// Returns the fact that shows the receipt; `None` for a rejected message.
+    pub fn fact(self, key: &str) -> Option<LiveFact> {
+        let (receipt, turn) = match self {
+            MessageReceipt::Queued => (SteerReceipt::Queued, None),
+            MessageReceipt::Delivered { turn } => (SteerReceipt::Delivered, Some(turn)),
+            MessageReceipt::Missed => (SteerReceipt::Missed, None),
+            MessageReceipt::Full => return None,
+        };
+        Some(LiveFact::Steer { key: key.to_owned(), receipt, turn })
+    }
+
     /// Returns the wire name of the receipt.
     pub fn wire(self) -> &'static str {
         match self {

@@ -1,10 +1,12 @@
 //! Live facts: what observers learn beside events, in the process that drives the tasks.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use posse_core::event::{Event, EventEntry};
 use posse_core::fact::{LiveFact, QueuePlace};
 use posse_core::id::TaskId;
+use posse_runtime::follow::{TaskFeed, task_tree};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{MessageStore, Observer, SteeringMessage};
 use posse_testkit::memory::MemoryStore;
@@ -73,10 +75,8 @@ async fn watch(script: &'static str, store: Arc<MemoryStore>, lines: FactLines) 
     lines
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_queued_task_says_what_it_waits_for_whenever_that_changes() {
-    let lines = watch(
-        r#"
+/// Five slots, two tasks that wait for one, and one that waits for others.
+const QUEUE: &str = r#"
         boss:
           - calls:
               - subagent: {action: spawn, agent: helper, task: one}
@@ -92,11 +92,11 @@ async fn a_queued_task_says_what_it_waits_for_whenever_that_changes() {
           - text: all done
         helper:
           - {text: found it, delay_ms: 3000}
-        "#,
-        Arc::default(),
-        FactLines::default(),
-    )
-    .await;
+        "#;
+
+#[tokio::test(start_paused = true)]
+async fn a_queued_task_says_what_it_waits_for_whenever_that_changes() {
+    let lines = watch(QUEUE, Arc::default(), FactLines::default()).await;
     assert_eq!(lines.of("s1")[..2], ["task boss of nobody: the task", "event started"]);
     assert_eq!(
         lines.of("t_01"),
@@ -177,4 +177,58 @@ async fn a_message_is_queued_and_then_delivered_or_too_late() {
     );
     assert_eq!((own.len(), own[0].as_str()), (2, "receipt: Queued, turn: None }"), "{own:?}");
     assert_eq!(steer("t_01"), ["receipt: Queued, turn: None }", "receipt: Missed, turn: None }"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_process_learns_the_same_facts_from_the_store() {
+    let store = Arc::new(MemoryStore::new());
+    let live = Arc::new(FactLines::default());
+    let run = tokio::spawn({
+        let session = session(QUEUE, store.clone(), Observers::new(vec![live.clone()]));
+        async move { session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await }
+    });
+    let (read, root) = (FactLines::default(), TaskId::root("s1"));
+    let mut feed = TaskFeed::new(|_| true);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    feed.follow(&*store, &task_tree(&*store, &root).await.unwrap(), &read).await.unwrap();
+    for task in ["s1", "t_01", "t_06", "t_07", "t_08"] {
+        assert_eq!(read.of(task), live.of(task), "{task}");
+    }
+    assert_eq!(read.of("t_06").last().unwrap(), "queued [] Some(1), 5 of 5");
+    run.await.unwrap().unwrap();
+    feed.follow(&*store, &task_tree(&*store, &root).await.unwrap(), &read).await.unwrap();
+    let ends = |lines: &FactLines| lines.of("t_06").split_off(lines.of("t_06").len() - 3);
+    assert_eq!(ends(&read), ends(&live), "start, answer and end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_a_receipt_and_a_dead_process_are_read_from_the_store() {
+    let store = Arc::new(MemoryStore::new());
+    let script = r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: talker, task: ask}}]
+          - calls: [{subagent: {action: send, task_id: t_01, message: hurry}}]
+          - {text: done, delay_ms: 60000}
+        talker:
+          - calls: [{ask_parent: {question: "Which one?", options: [left], deadline_s: 30}}]
+          - text: went left
+        "#;
+    let session = session(script, store.clone(), Observers::default());
+    let run = tokio::spawn(async move {
+        session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await
+    });
+    let (read, root) = (FactLines::default(), TaskId::root("s1"));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let mut feed = TaskFeed::new(|row| row.parent.is_some());
+    let rows = task_tree(&*store, &root).await.unwrap();
+    for _ in 0..2 {
+        feed.follow(&*store, &rows, &read).await.unwrap();
+    }
+    let count = |task: &str, start: &str| read.of(task).iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!(count("t_01", r#"Question { id: 1, question: "Which one?", options: ["left"] }"#), 1);
+    assert_eq!(count("t_01", "Steer"), 1, "{:?}", read.of("t_01"));
+    assert_eq!((count("s1", "Interrupted"), count("t_01", "Interrupted")), (1, 0));
+    run.await.unwrap().unwrap();
+    feed.follow(&*store, &task_tree(&*store, &root).await.unwrap(), &read).await.unwrap();
+    assert_eq!(count("t_01", "QuestionClosed { id: 1 }"), 1, "{:?}", read.of("t_01"));
 }

@@ -12,7 +12,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::state::TaskState;
 use posse_messages::say;
-use posse_runtime::follow::{EventCursors, task_tree};
+use posse_runtime::follow::{TaskFeed, task_tree};
 use posse_runtime::liveness as owner;
 use posse_runtime::lookup::is_of_project;
 use posse_runtime::ports::{JournalStore, Observer, TaskFilter, TaskQuery};
@@ -21,7 +21,7 @@ use posse_store::SqliteStore;
 use super::find;
 use crate::args::GlobalArgs;
 use crate::commands::{exit_code, top};
-use crate::render::{JsonEvents, PlainLines};
+use crate::render::{PlainLines, json_lines};
 use crate::setup::{self, in_project};
 use crate::terminal;
 
@@ -60,14 +60,13 @@ async fn watch_task(global: &GlobalArgs, store: &Arc<SqliteStore>, task: TaskId)
 /// Prints the events of a task and of everything below it until the task ends; returns its exit code.
 pub async fn follow_task(global: &GlobalArgs, store: &SqliteStore, id: &TaskId) -> Result<ExitCode> {
     let lines = PlainLines::default();
-    let observer: &dyn Observer = if global.json { &JsonEvents } else { &lines };
-    let (mut watched, mut told) = (EventCursors::default(), String::new());
+    let json = json_lines();
+    let observer: &dyn Observer = if global.json { &json } else { &lines };
+    let (mut feed, mut told) = (TaskFeed::new(owner::lives), String::new());
     loop {
         // The rows before the records: whatever is written in between is then part of the records.
         let rows = task_tree(store, id).await?;
-        for row in &rows {
-            watched.follow(store, row, observer).await?;
-        }
+        feed.follow(store, &rows, observer).await?;
         let Some(row) = rows.first() else { return Ok(ExitCode::FAILURE) };
         // The exit code of the run itself, so that a script can wait for a task.
         if let TaskState::Ended(status) = row.state {
@@ -91,21 +90,22 @@ pub async fn follow_running(
     is_here: impl Fn(&Path) -> bool,
 ) -> Result<ExitCode> {
     let lines = PlainLines::default();
-    let observer: &dyn Observer = if global.json { &JsonEvents } else { &lines };
-    let mut watched = EventCursors::default();
+    let json = json_lines();
+    let observer: &dyn Observer = if global.json { &json } else { &lines };
+    let mut feed = TaskFeed::new(owner::lives);
     let mut open: HashSet<TaskId> = HashSet::new();
     loop {
         let mut running = HashSet::new();
         for row in store.find_tasks(TaskQuery::running(TaskFilter::All)).await? {
             let is_wanted = open.contains(&row.id) || is_of_project(store, &row, &is_here).await?;
             if owner::lives(&row) && is_wanted {
-                watched.follow(store, &row, observer).await?;
+                feed.follow(store, std::slice::from_ref(&row), observer).await?;
                 running.insert(row.id);
             }
         }
         for ended in open.difference(&running) {
             let row = store.task(ended).await?;
-            watched.follow(store, &row, observer).await?;
+            feed.follow(store, &[row], observer).await?;
         }
         if running.is_empty() {
             if open.is_empty() && !global.json {
