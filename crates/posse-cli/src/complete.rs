@@ -140,7 +140,7 @@ fn source(path: &str, arg: &Arg) -> Option<CandidateSource> {
         "model" => models,
         "agent" => agents,
         "name" | "names" | "which" if path.starts_with("agents") || path == "trust" => agents,
-        "task" | "tasks" if in_tasks || path == "worker" => tasks,
+        "task" | "tasks" if in_tasks || path == "worker" || path == "top" => tasks,
         "resume" if path == "chat" => tasks,
         "session" => sessions,
         "key" if path.starts_with("config") => settings,

@@ -58,6 +58,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("help-tasks-answer", &["posse tasks answer k3v9", "posse tasks answer k3v9 \"{answer}\""]),
     ("help-tasks-approve", &["posse tasks approve k3v9"]),
     ("help-tasks-delete", &["posse tasks delete k3v9 p6ip"]),
+    ("help-top", &["posse top", "posse top --all", "posse top k3v9"]),
     ("help-cost", &["posse cost --since 7d", "posse cost --by agent"]),
     ("help-gc", &["posse gc --dry-run", "posse gc --older-than 30d"]),
     ("help-leases", &["posse leases"]),
