@@ -19,6 +19,7 @@ const STARTERS: &[&str] = &[
     "posse-sandbox/src/bubblewrap.rs",
     "posse-sandbox/src/supervisor.rs",
     "posse-sandbox/src/supervisor/helper.rs",
+    "posse-telemetry/src/hooks.rs",
     // The program of an MCP server that the program itself names.
     "posse/src/mcp.rs",
 ];

@@ -11,7 +11,7 @@ use posse_core::text::prefix;
 use posse_core::usage::{SpendingTotal, Usage};
 use posse_messages::say;
 use posse_runtime::ports::{ParentQuestion, TaskRow};
-use posse_terminal::rows::{ListedTask, RowState, RowView, TreeModel};
+use posse_terminal::rows::{RowState, RowView, TreeModel, TreeTask};
 
 use super::TopScope;
 
@@ -352,10 +352,10 @@ fn rank(state: RowState) -> u8 {
     }
 }
 
-fn listed(row: &TaskRow) -> ListedTask {
+fn listed(row: &TaskRow) -> TreeTask {
     let SpendingTotal { input_tokens, output_tokens, cost_micros, unpriced_tokens, .. } = row.total;
     let usage = Usage { input: input_tokens, output: output_tokens, ..Usage::default() };
-    ListedTask {
+    TreeTask {
         agent: row.agent.clone(),
         ended: match row.state {
             TaskState::Running => None,

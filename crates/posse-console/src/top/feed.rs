@@ -49,7 +49,7 @@ const NEWS_MAX: usize = 4;
 /// Values of the shared context that are shown.
 const KEYS_MAX: usize = 200;
 
-/// What the screen shows, so that only that is read.
+/// Panes on the screen, so that only their data is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedInterest {
     /// Tasks that are listed.
@@ -96,7 +96,7 @@ pub enum PaneNews {
     Patch { task: TaskId, patch: std::result::Result<TaskPatch, String> },
     /// The whole shared context.
     Context { task: TaskId, entries: Vec<ContextEntry> },
-    /// How the task was started.
+    /// Start record of the task.
     Limits { task: TaskId, start: Arc<TaskStart> },
 }
 

@@ -154,7 +154,7 @@ pub struct LimitFacts<'a> {
     pub row: &'a TaskRow,
     /// Its cells.
     pub view: &'a RowView,
-    /// How it was started.
+    /// Start record of the task.
     pub start: &'a TaskStart,
     /// Sums of the task and everything below it.
     pub tree: SpendingTotal,

@@ -92,10 +92,10 @@ impl RowState {
 
 /// A task as a store lists it, without its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListedTask {
+pub struct TreeTask {
     /// Name of the agent.
     pub agent: String,
-    /// How it ended; `None` if it did not.
+    /// Outcome; `None` if it has not ended.
     pub ended: Option<OutcomeStatus>,
     /// When it was created.
     pub created_ms: u64,
@@ -235,7 +235,7 @@ impl TreeModel {
     }
 
     /// Takes a task as a store lists it. Events say more, so it only counts before the first of them.
-    pub fn list(&mut self, task: &TaskId, listed: ListedTask) {
+    pub fn list(&mut self, task: &TaskId, listed: TreeTask) {
         self.task(task).list(listed);
     }
 
@@ -601,11 +601,11 @@ impl TaskView {
         }
     }
 
-    fn list(&mut self, listed: ListedTask) {
+    fn list(&mut self, listed: TreeTask) {
         if self.has_events {
             return;
         }
-        let ListedTask { agent, ended, created_ms, updated_ms, turns, usage } = listed;
+        let TreeTask { agent, ended, created_ms, updated_ms, turns, usage } = listed;
         (self.agent, self.turn, self.model.usage) = (cell(&agent), turns, usage);
         self.began_ms = Some(created_ms);
         self.ended_ms = ended.map(|_| updated_ms);
