@@ -102,7 +102,7 @@ async fn what_a_run_says_of_its_own_accord_and_what_went_wrong_are_in_it() {
     let lines = transcript("boss: [{fail: {kind: unauthorised, message: no key}}]", Limits::default()).await;
     let failed = json!({
         "type": "event", "event": "model_failed", "kind": "unauthorised", "message": lines[3]["message"],
-        "usage": usage(0, 0),
+        "usage": usage(0, 0), "said": "",
     });
     assert_eq!(lines[3], failed);
     assert_eq!((&lines[4]["type"], &lines[4]["status"]), (&json!("outcome"), &json!("failed")));
