@@ -26,7 +26,6 @@ use posse_terminal::rows::RowState;
 use posse_terminal::style::{StyledLine, TextStyle};
 use tokio::time::Instant;
 
-pub use self::asking::OPERATOR;
 use self::asking::{CardStep, OpenCard};
 pub use self::state::ChatLooks;
 use self::state::ChatObserver;

@@ -9,9 +9,6 @@ use posse_terminal::prompt::PromptBuffer;
 use posse_terminal::rows::ApprovalCard;
 use posse_terminal::style::{StyledLine, SymbolSet, columns};
 
-/// Name of the person who answers at a terminal.
-pub const OPERATOR: &str = "operator";
-
 /// Time before keys count: nothing that was typed ahead approves.
 const ARMED_AFTER_MS: u64 = 500;
 
@@ -132,5 +129,5 @@ impl OpenCard {
 }
 
 fn answer(verdict: ApprovalVerdict) -> ApprovalAnswer {
-    ApprovalAnswer::new(verdict, DecidedBy::Person(OPERATOR.to_owned()), now_ms())
+    ApprovalAnswer::new(verdict, DecidedBy::Person(crate::run::OPERATOR.to_owned()), now_ms())
 }
