@@ -1,0 +1,5 @@
+//! The HTTP API: tasks, events, approvals and results of every process on the store, for programs and the dashboard.
+
+#![forbid(unsafe_code)]
+
+pub mod wire;
