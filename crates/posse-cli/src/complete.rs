@@ -172,7 +172,7 @@ fn models(global: &GlobalArgs) -> Vec<CompletionCandidate> {
     names.extend(config.model.clone());
     names.extend(config.fallback_models.iter().cloned());
     names.extend(config.prices.keys().filter(|name| name.contains(':') && !name.contains('*')).cloned());
-    for known in KNOWN.iter().filter(|known| config.is_set_up(known, &crate::models::process_env)) {
+    for known in KNOWN.iter().filter(|known| config.is_set_up(known, &crate::setup::process_env)) {
         names.extend(known_models(known.name).map(|model| format!("{}:{model}", known.name)));
     }
     names.sort_unstable();

@@ -22,11 +22,5 @@ pub fn print(table: &TextTable) {
 
 /// Shortens a path below the home directory to `~/…`.
 pub fn short_path(path: &Path) -> String {
-    let below_home = setup::home().and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned()));
-    let shown = match below_home {
-        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
-        Some(below) => format!("~/{}", below.display()),
-        None => path.display().to_string(),
-    };
-    posse_core::text::visible(&shown).into_owned()
+    setup::PROCESS.short_path(path)
 }

@@ -7,14 +7,9 @@ mod args;
 mod columns;
 mod commands;
 mod complete;
-mod config;
-mod config_edit;
 mod help;
-mod keys;
 mod lists;
 mod material;
-mod mode;
-mod models;
 mod prompt_history;
 mod render;
 mod retention;
@@ -22,12 +17,12 @@ mod setup;
 mod signals;
 mod terminal;
 mod wire;
-mod worktrees;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use posse_messages::{Language, say, speak};
+use posse_setup::{config, config_edit, keys, mode, worktrees};
 use rustix::process::DumpableBehavior;
 
 fn main() -> ExitCode {

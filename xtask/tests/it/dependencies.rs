@@ -63,6 +63,21 @@ fn allowed(member: &str, members: &Names) -> Names {
         "posse-console" => set(&["posse-messages", "posse-core", "posse-runtime", "posse-terminal"]),
         "posse-git" => set(&["posse-messages", "posse-core", "posse-runtime", "posse-sandbox"]),
         "posse-review" => set(&["posse-messages", "posse-core", "posse-git"]),
+        // Everything that a configuration composes.
+        "posse-setup" => set(&[
+            "posse-messages",
+            "posse-core",
+            "posse-definitions",
+            "posse-git",
+            "posse-mcp",
+            "posse-models",
+            "posse-net",
+            "posse-runtime",
+            "posse-sandbox",
+            "posse-store",
+            "posse-telemetry",
+            "posse-tools",
+        ]),
         // The binary and the library facade are where the others meet. What only tests need stays out of them.
         "posse-cli" | "posse" => members
             .iter()

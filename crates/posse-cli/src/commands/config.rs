@@ -13,8 +13,8 @@ use toml_edit::Item;
 use crate::args::{ConfigCommand, GlobalArgs};
 use crate::config::{self, ConfigScope, PROJECT_FILE};
 use crate::config_edit::{ConfigEdit, not_set, parse_key, parse_value, refuse_secret};
-use crate::models::process_env;
-use crate::setup::{home, user};
+use crate::setup::process_env;
+use crate::setup::{PROCESS, home, user};
 use crate::{keys, terminal};
 
 pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<ExitCode> {
@@ -72,7 +72,7 @@ impl ConfigFiles {
         let (found, _) = nearest_file(PROJECT_FILE, &here, home().as_deref(), user());
         let user = match &global.config {
             Some(path) => path.clone(),
-            None => keys::user_config()?,
+            None => keys::user_config(&PROCESS)?,
         };
         Ok(Self { user, project: found.unwrap_or_else(|| here.join(PROJECT_FILE)) })
     }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use crate::args::{DoctorArgs, GlobalArgs, RunOptions, VERSION};
 use crate::columns::PaddedCell;
-use crate::models::process_env;
 use crate::retention::{REPORT, caps};
+use crate::setup::process_env;
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::terminal;
 

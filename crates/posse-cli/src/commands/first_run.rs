@@ -16,8 +16,8 @@ use posse_models::providers::{
 use super::{chat, demo};
 use crate::args::{ChatArgs, GlobalArgs, RunOptions, SetupArgs};
 use crate::keys::{self, KeyEntry};
-use crate::models::process_env;
 use crate::setup::Setup;
+use crate::setup::process_env;
 use crate::terminal;
 
 /// Providers that are offered by name; the others can be typed.
@@ -207,7 +207,7 @@ fn finish(setup: &Setup, target: &SetupTarget, key: &str, tried: &TriedProvider)
         base_url: target.base_url.as_deref().filter(|_| target.name != "ollama"),
         wire: target.preset.is_none().then_some("openai-compatible"),
     };
-    let stored = keys::store(&entry)?;
+    let stored = keys::store(&setup.process, &entry)?;
     match &stored.file {
         Some(file) => terminal::note(&say!("setup-stored", file = file.display())),
         None => terminal::note(&say!("setup-configured", file = stored.config.display())),

@@ -36,7 +36,7 @@ pub async fn run(global: &GlobalArgs, args: &GcArgs) -> Result<ExitCode> {
         return Err(Error::new(ErrorCode::InvalidRequest, say!("gc-no-rule")).hint(say!("gc-no-rule-hint")));
     }
     let mode = if args.dry_run { SweepMode::DryRun } else { SweepMode::Delete };
-    let (store, files) = (setup.store()?, Worktrees(trees(&setup.state, &setup.workspace)));
+    let (store, files) = (setup.store()?, Worktrees(trees(&setup.process, &setup.state, &setup.workspace)));
     let mut tell = |event| show(&event, mode, global.json);
     let mut sweep = RetentionSweep::new(&store, &files, mode, &mut tell).await?;
     sweep.apply(caps).await?;
@@ -47,7 +47,7 @@ pub async fn run(global: &GlobalArgs, args: &GcArgs) -> Result<ExitCode> {
 /// Deletes the trees of these tasks. `force` also deletes what would be kept, except tasks that a process drives.
 pub async fn delete(global: &GlobalArgs, wanted: &[String], force: bool) -> Result<ExitCode> {
     let (setup, mode) = (Setup::load(global)?, SweepMode::Delete);
-    let (store, files) = (setup.store()?, Worktrees(trees(&setup.state, &setup.workspace)));
+    let (store, files) = (setup.store()?, Worktrees(trees(&setup.process, &setup.state, &setup.workspace)));
     let mut tell = |event| show(&event, mode, global.json);
     let mut sweep = RetentionSweep::new(&store, &files, mode, &mut tell).await?;
     let mut named = Vec::new();

@@ -39,7 +39,7 @@ use super::tasks::status;
 use super::worker;
 use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
-use crate::models::process_env;
+use crate::setup::process_env;
 use crate::setup::{Setup, name};
 use crate::signals::{self, EndSignals};
 use crate::{retention, terminal};

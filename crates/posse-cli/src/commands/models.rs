@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::args::{GlobalArgs, ModelsArgs, RunOptions};
 use crate::columns::PaddedCell;
-use crate::models::process_env;
 use crate::setup::Setup;
+use crate::setup::process_env;
 use crate::terminal;
 
 pub async fn run(global: &GlobalArgs, args: ModelsArgs) -> Result<ExitCode> {

@@ -22,8 +22,8 @@ use super::drive::{EndedRun, ProgressView, RunKind, RunView, RunWork, WorkEnd};
 use super::exit_code;
 use super::run::{self, LeadAgent};
 use crate::args::{GlobalArgs, ReviewArgs};
-use crate::models::process_env;
 use crate::retention;
+use crate::setup::process_env;
 use crate::setup::{Setup, search};
 use crate::terminal;
 

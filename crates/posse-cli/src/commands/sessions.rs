@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
-use crate::setup::{ProjectScope, Setup, in_project};
+use crate::setup::{PROCESS, ProjectScope, Setup, in_project};
 use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCode> {
@@ -60,7 +60,7 @@ pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String
 }
 
 async fn list(store: &dyn ContextStore, limit: u32, all: bool, json: bool) -> Result<ExitCode> {
-    let scope = if all { None } else { Some(ProjectScope::here()?) };
+    let scope = if all { None } else { Some(ProjectScope::here(PROCESS)?) };
     let rows = match &scope {
         None => store.sessions(limit, now_ms()).await?,
         Some(scope) => sessions_of(store, scope, limit as usize).await?,

@@ -69,23 +69,6 @@ chat-flag-fixed-hint = leave `{ $flag }` out, or begin a new conversation withou
 message-unreadable = the next message cannot be read
 
 ## mode.rs
-mode-plan = plan · reads only
-mode-ask = ask · asks before every edit and command
-mode-ask-edits = ask · asks before every edit
-mode-auto = auto · edits and commands run without asking
-mode-auto-edits = auto · edits without asking
-mode-no-terminal = there is no terminal: --mode auto edits and runs commands
-mode-bubblewrap = sandbox bubblewrap, { $network }
-mode-bubblewrap-closed = sandbox bubblewrap, { $network }; `sandbox.top` is closed
-mode-landlock = sandbox Landlock, { $network }; commands make nothing new at the top of the workspace (install bubblewrap)
-mode-unconfined = commands are not confined
-mode-no-network = no network
-mode-network = network { $reach }
-mode-sandbox-off = no commands: `sandbox.tier` is `off` (--allow bash runs them unconfined)
-mode-commands-denied = no commands: the configuration denies them
-mode-no-sandbox = no commands: nothing can confine them here; install bubblewrap 0.8 (`posse doctor` says why)
-mode-plan-allows-no = `{ $tool }` changes something, and the mode `plan` only reads
-mode-plan-allows-no-hint = use --mode ask or --mode auto, or leave --allow out
 mode-of-review = a review only reads: its mode is always `plan`
 
 ## commands/context.rs
@@ -122,8 +105,6 @@ doctor-lists-nothing = { $provider } lists no models, so none was asked
 doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
 doctor-mode = at a terminal { $here }, without one { $elsewhere }
 doctor-unprotected = {" "}· not protected: { $names } (`sandbox.unprotected`)
-temperature-range = a number from 0 to 2
-private-address-invalid = `{ $raw }` is no address such as `127.0.0.1:8080`
 doctor-approvals-default = calls that agent files ask about
 doctor-approvals-unattended = refused here; at a terminal you are asked
 doctor-approvals-listed = calls in `approvals.allow` run without asking, all others are refused
@@ -268,7 +249,6 @@ message-empty = the message is empty
 message-queued = the task reads it before its next turn
 message-delivered = the task has read it, at turn { $turn }
 resume-had-completed = `{ $task }` had completed: nothing runs, this is its answer
-hooks-too-many = at most { $most } hooks are allowed
 message-missed = too late, the task had ended
 question-none = `{ $task }` asks nothing
 
@@ -346,17 +326,7 @@ lease-released = released { $paths } of `{ $task }`
 
 ## config.rs
 
-project-cannot-set = { $path }: `{ $key }` cannot be set by a project
-project-cannot-script = { $path }: `{ $key }` cannot be a `scripted:` model in a project
-project-cannot-hint = put it into the user's configuration, or pass `--config { $path }` if you trust this file
-foreign-project-file = { $path } belongs to another user and is not read; `--config { $path }` reads it
-file-unreadable = { $path } cannot be read
-file-unreadable-hint = check the path and its permissions
 file-too-large = { $path } is larger than 1 MiB
-not-a-price = { $path }: `prices."{ $model }"`: { $wrong } is not a price
-
-## render/live.rs
-
 
 ## render/plain.rs
 
@@ -379,9 +349,6 @@ plain-verify-failed = verify { $command } failed after { $millis } ms: { $ending
 ## setup.rs
 
 directory-unreadable = the current directory cannot be read
-session-tools-invalid = `session.tools`: { $why }
-no-place-for-tasks = there is no place to keep tasks: HOME is not set
-no-place-for-tasks-hint = set HOME, or name a directory with --state
 
 ## terminal.rs
 
@@ -514,8 +481,6 @@ record-schema-unmet = the answer does not satisfy its schema
 stopped-after = { $reason } after { $seconds }s
 continue-with = continue: posse tasks resume { $id }{ $more }      full text: posse tasks show { $id }
 resumes-with = it also continues what was stopped with it: { $tasks }
-effort-invalid = must be low, medium, high or max
-dollars-invalid = an amount in US dollars is above zero, such as 0.50
 many-trees =
     { $n ->
         [one] { $n } tree
@@ -575,15 +540,6 @@ usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
 usage-value-missing = `{ $argument }` needs a value
 usage-value-unknown = `{ $value }` is no value of `{ $argument }`
 usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
-no-config-directory = there is no directory for the configuration: neither HOME nor XDG_CONFIG_HOME is set
-tool-broken = the tool `{ $name }` cannot be used: { $why }
-config-not-a-table = `{ $key }` is a value, not a table
-config-key-invalid = `{ $key }` is not the name of a setting
-config-key-hint = write it with dots, such as `limits.max_turns`; put quotes around a part with other characters
-config-secret = `{ $key }` would put a secret into the configuration
-config-secret-hint = `posse setup` stores a key in a file that only you can read; `api_key_env` names a variable
-config-not-set = `{ $key }` is not set
-config-list-hint = `posse config list` shows what is set
 config-changed = changed `{ $key }` in { $file }
 config-absent = (not there)
 config-unchanged = nothing was changed in { $file }
@@ -619,7 +575,6 @@ usage-did-you-mean = did you mean `{ $name }`?
 usage-values = there are: { $names }
 usage-run-it = to run it as a task: { $command }
 usage-help-hint = `{ $command } --help` shows what there is
-span-range = it must be from 1 second to { $most }
 man-pages-written = man pages are in { $directory }
 completions-install =
     Install:
@@ -651,16 +606,11 @@ cost-unpriced = no price is known for { $tokens }: add it under `[prices]` in yo
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
 
-## desk.rs
-
-
 ## commands/mcp.rs
 
 mcp-no-pipes = standard input and output cannot be used
 mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tasks that go on in a process of their own: { $count }
-posse-inside-posse = this Posse was started by a task that may not delegate
-posse-inside-posse-hint = do the work in the task itself, or delegate from the task above it
 mcp-install-where = for { $host }, in { $file }:
 mcp-key-offer = the key in { $variable } is not passed on by most hosts. Store it in { $file }, readable for you alone? [Y/n]
 mcp-key-declined = no key was stored; put it into { $file } and name that as `api_key_file` in your configuration

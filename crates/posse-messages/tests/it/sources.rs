@@ -131,7 +131,7 @@ fn what_is_said_is_in_the_catalogue_and_what_is_in_the_catalogue_is_said() {
 }
 
 /// `say!` is a text for people alone. What is made below the binary may reach a model, which reads English; what
-/// `posse-console` and `posse-terminal` make reaches a screen.
+/// `posse-console` and `posse-terminal` make reaches a screen, and what `posse-setup` makes the person who set it up.
 #[test]
 fn nothing_below_the_binary_speaks_the_language_of_people_alone() {
     let binary = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("posse-cli");
@@ -142,6 +142,7 @@ fn nothing_below_the_binary_speaks_the_language_of_people_alone() {
     let screens = [
         binary.clone(),
         binary.with_file_name("posse-console"),
+        binary.with_file_name("posse-setup"),
         binary.with_file_name("posse-terminal"),
         env!("CARGO_MANIFEST_DIR").into(),
     ];

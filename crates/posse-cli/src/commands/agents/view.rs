@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::args::{RunOptions, TaskFlags};
 use crate::columns::PaddedCell;
-use crate::models::process_env;
 use crate::setup::Setup;
+use crate::setup::process_env;
 
 /// Opens the inspector for a run in `auto` mode with `--allow` set to `allow`.
 pub fn inspector(setup: &Setup, allow: &[String]) -> Result<AgentInspector> {

@@ -11,8 +11,8 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::args::{GlobalArgs, RunOptions};
 use crate::commands::worker::joined;
-use crate::models::process_env;
 use crate::setup::Setup;
+use crate::setup::process_env;
 use crate::terminal;
 
 /// Reads a variable as a server started by the strictest host would see it.

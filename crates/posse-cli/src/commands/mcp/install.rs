@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::key::{self, KeyConsent};
 use crate::args::GlobalArgs;
-use crate::models::process_env;
+use crate::setup::process_env;
 use crate::terminal;
 
 pub fn run(global: &GlobalArgs, host: HostName, write: bool, consent: KeyConsent) -> Result<ExitCode> {

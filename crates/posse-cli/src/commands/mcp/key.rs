@@ -7,13 +7,13 @@ use posse_messages::say;
 use posse_models::catalogue::ModelRef;
 use posse_models::providers::{KNOWN, RecordingMode};
 use posse_runtime::ports::ModelResolver;
+use posse_setup::models;
 
 use super::doctor::passed_on;
 use crate::args::GlobalArgs;
 use crate::config::Config;
 use crate::keys::{self, KeyEntry, StoredKey};
-use crate::models::{self, process_env};
-use crate::setup::Setup;
+use crate::setup::{PROCESS, Setup, process_env};
 use crate::terminal;
 
 /// A person's word on storing a key.
@@ -43,7 +43,7 @@ pub fn offer(global: &GlobalArgs, consent: KeyConsent) -> Result<Option<StoredKe
     }
     let config = Setup::load(global)?.config;
     let Some(missing) = missing_key(&config) else { return Ok(None) };
-    let file = keys::file_of(&missing.provider)?.display().to_string();
+    let file = keys::file_of(&PROCESS, &missing.provider)?.display().to_string();
     if consent == KeyConsent::Asked {
         if !terminal::is_attended() {
             terminal::note(&say!("mcp-key-not-stored", variable = missing.variable));
@@ -60,13 +60,16 @@ pub fn offer(global: &GlobalArgs, consent: KeyConsent) -> Result<Option<StoredKe
         return Ok(None);
     }
     let key = process_env(&missing.variable).unwrap_or_default();
-    let stored = keys::store(&KeyEntry {
-        provider: &missing.provider,
-        key: &key,
-        model: missing.model.as_deref(),
-        base_url: missing.base_url.as_deref(),
-        wire: None,
-    })?;
+    let stored = keys::store(
+        &PROCESS,
+        &KeyEntry {
+            provider: &missing.provider,
+            key: &key,
+            model: missing.model.as_deref(),
+            base_url: missing.base_url.as_deref(),
+            wire: None,
+        },
+    )?;
     Ok(Some(stored))
 }
 
@@ -75,7 +78,8 @@ fn missing_key(config: &Config) -> Option<MissingKey> {
     let usable = |env: fn(&str) -> Option<String>| {
         let models = config.models.clone();
         let model = models.configured_model(None, &env).ok()??;
-        let source = models::source(models, env, RecordingMode::None, ConnectedHosts::none()).ok()?;
+        let source =
+            models::source(models, &PROCESS, env, RecordingMode::None, ConnectedHosts::none()).ok()?;
         source.resolve(&model).ok()
     };
     if usable(passed_on).is_some() {

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::find;
 use crate::args::GlobalArgs;
-use crate::setup::Setup;
+use crate::setup::{PROCESS, Setup};
 use crate::terminal;
 use crate::worktrees::trees;
 
@@ -29,7 +29,7 @@ pub async fn diff(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
-    match trees(&setup.state, &setup.workspace).find(&row.id)? {
+    match trees(&setup.process, &setup.state, &setup.workspace).find(&row.id)? {
         Some(worktree) => in_worktree(global, &row, &worktree),
         // Changes in a worktree were never in these files.
         None if start_of(&store.records(&row.id).await?)?.apart_from.is_some() => Err(without_worktree(&row)),
@@ -44,7 +44,7 @@ pub async fn patch(
     workspace: &Path,
     row: &TaskRow,
 ) -> Result<(String, Vec<String>)> {
-    if let Some(worktree) = trees(state, workspace).find(&row.id)? {
+    if let Some(worktree) = trees(&PROCESS, state, workspace).find(&row.id)? {
         let patch = worktree_patch(row, &worktree)?;
         return Ok((String::from_utf8_lossy(&patch).into_owned(), Vec::new()));
     }
@@ -196,7 +196,7 @@ impl FoundWorktree {
         let setup = Setup::load(global)?;
         let store = setup.store()?;
         let row = find(&*store, wanted).await?;
-        let worktree = trees(&setup.state, &setup.workspace).find(&row.id)?;
+        let worktree = trees(&setup.process, &setup.state, &setup.workspace).find(&row.id)?;
         let worktree = worktree.ok_or_else(|| without_worktree(&row))?;
         Ok(Self { row, worktree, store })
     }

@@ -23,13 +23,14 @@ use super::{row_json, status};
 use crate::args::{GlobalArgs, ListArgs, ListOrder};
 use crate::render::{count, price};
 use crate::retention::millis;
-use crate::setup::{ProjectScope, Setup};
+use crate::setup::{PROCESS, ProjectScope, Setup};
 use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
-    let scope = if filter.all || filter.session.is_some() { None } else { Some(ProjectScope::here()?) };
+    let scope =
+        if filter.all || filter.session.is_some() { None } else { Some(ProjectScope::here(PROCESS)?) };
     let mut found = listed(&store, filter, scope.as_ref(), global.json).await?;
     let has_more = found.len() > filter.limit as usize;
     found.truncate(filter.limit as usize);

@@ -1,4 +1,4 @@
-//! Models as the binary opens them: by the configuration, the process's environment and the hosts connected to it.
+//! Models as a session opens them: by the configuration, the process's environment and the hosts connected to it.
 
 use std::sync::Arc;
 
@@ -7,21 +7,19 @@ use posse_mcp::server::{ConnectedHosts, HostModel};
 use posse_models::providers::{CustomProvider, HOST, ModelSource, ModelsConfig, RecordingMode};
 use posse_runtime::ports::Model;
 
-/// Reads an environment variable; an empty one counts as unset.
-pub fn process_env(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
-}
+use crate::process::ProcessContext;
 
 /// Creates the source of models, with those that connected hosts lend.
 pub fn source(
     config: ModelsConfig,
-    env: fn(&str) -> Option<String>,
+    process: &ProcessContext,
+    env: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
     tape: RecordingMode,
     hosts: Arc<ConnectedHosts>,
 ) -> Result<ModelSource> {
     let source =
         ModelSource::new(config, Arc::new(env), tape)?.with_provider(HOST, Arc::new(HostProvider(hosts)));
-    Ok(match std::env::current_dir() {
+    Ok(match (process.directory)() {
         Ok(here) => source.scripts_in(here),
         Err(_) => source,
     })

@@ -8,20 +8,24 @@ use posse_mcp::registry::ServerRegistry;
 use posse_mcp::server::ConnectedHosts;
 use posse_runtime::ports::TaskWorktree;
 
-use crate::setup::{Setup, search};
 use posse_telemetry::wiring::Telemetry;
 
+use crate::process::ProcessContext;
+use crate::setup::Setup;
+
 /// Opens the worktrees. They use a git from outside this workspace, so that no task can replace it.
-pub fn trees(state: &Path, workspace: &Path) -> GitWorktrees {
-    GitWorktrees::new(state.join("worktrees"), search(&[workspace, state]))
+pub fn trees(process: &ProcessContext, state: &Path, workspace: &Path) -> GitWorktrees {
+    GitWorktrees::new(state.join("worktrees"), process.search(&[workspace, state]))
 }
 
 /// Gives isolated tasks worktrees, with tools built like the session's.
 pub fn provider(setup: &Setup) -> Arc<WorktreeProvider> {
     let (config, state, sandbox) = (setup.config.clone(), setup.state.clone(), setup.sandbox.clone());
-    let trees = trees(&state, &setup.workspace);
+    let process = setup.process;
+    let trees = trees(&setup.process, &state, &setup.workspace);
     Arc::new(WorktreeProvider::new(trees, move |workspace, origin| {
         let setup = Setup {
+            process,
             config: config.clone(),
             workspace: workspace.to_owned(),
             project: origin.to_owned(),

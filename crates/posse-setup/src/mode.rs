@@ -7,9 +7,9 @@ use posse_core::tool::ToolEffect;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 
-use crate::args::RunOptions;
-use crate::setup::{Setup, ToolInventory};
-use crate::terminal;
+use crate::options::RunOptions;
+use crate::setup::Setup;
+use crate::tools::ToolInventory;
 
 /// The mode of a new task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Setup {
     /// is told of one that nobody chose.
     pub fn tell_mode(&self, choice: ModeChoice, grant: &Grant, json: bool) {
         if !json || choice.is_fallback {
-            terminal::note(&self.mode_line(choice, grant));
+            (self.process.note)(&self.mode_line(choice, grant));
         }
     }
 

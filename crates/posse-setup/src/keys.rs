@@ -10,7 +10,7 @@ use toml_edit::{Key, Value};
 
 use crate::config::ConfigScope;
 use crate::config_edit::ConfigEdit;
-use crate::setup::user_config_dir;
+use crate::process::ProcessContext;
 
 /// A key to store, with the settings that it needs.
 pub struct KeyEntry<'a> {
@@ -33,22 +33,22 @@ pub struct StoredKey {
 }
 
 /// Returns the file of a provider's key.
-pub fn file_of(provider: &str) -> Result<PathBuf> {
-    Ok(directory()?.join("keys").join(provider))
+pub fn file_of(process: &ProcessContext, provider: &str) -> Result<PathBuf> {
+    Ok(directory(process)?.join("keys").join(provider))
 }
 
 /// Returns the user's configuration file.
-pub fn user_config() -> Result<PathBuf> {
-    Ok(directory()?.join("config.toml"))
+pub fn user_config(process: &ProcessContext) -> Result<PathBuf> {
+    Ok(directory(process)?.join("config.toml"))
 }
 
-fn directory() -> Result<PathBuf> {
-    user_config_dir().ok_or_else(|| Error::new(ErrorCode::Io, say!("no-config-directory")))
+fn directory(process: &ProcessContext) -> Result<PathBuf> {
+    process.config_dir().ok_or_else(|| Error::new(ErrorCode::Io, say!("no-config-directory")))
 }
 
 /// Stores a key in place of an earlier one, and names its file in the user's configuration.
-pub fn store(entry: &KeyEntry<'_>) -> Result<StoredKey> {
-    let (file, config) = (file_of(entry.provider)?, user_config()?);
+pub fn store(process: &ProcessContext, entry: &KeyEntry<'_>) -> Result<StoredKey> {
+    let (file, config) = (file_of(process, entry.provider)?, user_config(process)?);
     let mut edit = ConfigEdit::open(&config, ConfigScope::User)?;
     let mut set = |name: &str, value: Option<&str>| match value {
         Some(value) => edit.set(&["providers", entry.provider, name].map(Key::new), Value::from(value)),
