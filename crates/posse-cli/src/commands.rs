@@ -33,13 +33,18 @@ use posse_messages::say;
 
 pub use worker::in_background;
 
-use crate::args::{CliArgs, CliCommand};
-use crate::{complete, help};
+use crate::args::{CliArgs, CliCommand, GlobalArgs};
+use crate::setup::user_config_dir;
+use crate::{complete, help, terminal};
+use posse_setup::config::SymbolChoice;
 
 /// Exit code of a command line that cannot be used, as clap has it.
 const USAGE_CODE: u8 = 2;
 
 pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
+    if terminal::is_shown() {
+        terminal::choose_symbols(config_looks(&global));
+    }
     let Some(command) = command else {
         if first_run::is_interactive() {
             return block_on(first_run::start(&global));
@@ -74,6 +79,11 @@ pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
         CliCommand::Context(args) => block_on(context::run(&global, args)),
         CliCommand::Sessions(command) => block_on(sessions::run(&global, command)),
     }
+}
+
+/// Reads the person's choice of characters.
+fn config_looks(global: &GlobalArgs) -> SymbolChoice {
+    posse_setup::config::looks(global.config.as_deref(), user_config_dir().as_deref()).symbols
 }
 
 /// Runs a command on a single-threaded runtime. Agents mostly wait for models, so one thread drives them all;

@@ -15,7 +15,7 @@ pub fn print(table: &TextTable) {
     let width = is_terminal.then(|| terminal::width().saturating_sub(1));
     let palette =
         if is_terminal && terminal::colours_are_wanted() { StylePalette::Ansi } else { StylePalette::Plain };
-    for line in table.lines(width, SymbolSet::Unicode) {
+    for line in table.lines(width, if is_terminal { terminal::symbols() } else { SymbolSet::Unicode }) {
         terminal::out(&line.to_ansi(palette));
     }
 }

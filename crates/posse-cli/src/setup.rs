@@ -26,7 +26,8 @@ pub const PROCESS: ProcessContext = ProcessContext {
     variables: || std::env::vars_os().collect(),
     directory,
     user,
-    note: terminal::note,
+    is_terminal: terminal::stderr_is_terminal,
+    note: |text| terminal::remark(&terminal::symbols().adapt(text)),
     warn: terminal::warn,
 };
 

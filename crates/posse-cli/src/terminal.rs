@@ -2,18 +2,22 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use chrono::{Local, TimeZone};
 use posse_console::{ConsoleIo, ConsoleOptions, NoticeForm};
 use posse_core::Error;
 use posse_core::text::visible;
 use posse_messages::say;
 use posse_terminal::rows::TreeLayout;
-use posse_terminal::style::{StylePalette, SymbolSet};
+use posse_terminal::style::{StylePalette, StyledLine, SymbolSet};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::termios::{LocalModes, OptionalActions, Termios};
 use serde_json::Value;
+
+use posse_setup::config::SymbolChoice;
 
 /// True once a write to standard output has failed.
 static FAILED: AtomicBool = AtomicBool::new(false);
@@ -71,6 +75,14 @@ pub fn out_foreign(text: &str) {
 pub fn note(text: &str) {
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
+}
+
+/// Prints a remark to standard error; at a terminal it is wrapped between words.
+pub fn remark(text: &str) {
+    let width = if stderr_is_terminal() { width().saturating_sub(1) } else { usize::MAX };
+    for line in text.lines().flat_map(|line| StyledLine::plain(line).wrap_words(width, "  ")) {
+        note(&line.text());
+    }
 }
 
 /// Prints a question to standard error, without a line end.
@@ -167,6 +179,11 @@ pub fn error(error: &Error) {
     }
 }
 
+/// Tells whether a terminal shows any output of this process.
+pub fn is_shown() -> bool {
+    io::stdout().is_terminal() || stderr_is_terminal()
+}
+
 pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
@@ -199,8 +216,32 @@ pub fn looks() -> ConsoleOptions {
     }
 }
 
+/// Formats a time as the clock on the wall shows it, such as `14:02:31`.
+pub fn clock(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|at_ms| Local.timestamp_millis_opt(at_ms).single());
+    at.map(|at| at.format("%H:%M:%S").to_string()).unwrap_or_default()
+}
+
+/// The person's choice of characters, for every screen and list of this process.
+static CHOICE: OnceLock<SymbolChoice> = OnceLock::new();
+
+/// Takes the person's choice of characters.
+pub fn choose_symbols(choice: SymbolChoice) {
+    // The first choice counts; there is one per process.
+    let _ = CHOICE.set(choice);
+}
+
+/// Returns the characters for marks, branches and ellipses.
+pub fn symbols() -> SymbolSet {
+    match CHOICE.get().copied().unwrap_or_default() {
+        SymbolChoice::Auto => safe_symbols(),
+        SymbolChoice::Unicode => SymbolSet::Unicode,
+        SymbolChoice::Ascii => SymbolSet::Ascii,
+    }
+}
+
 /// ASCII where the locale is not UTF-8, and where box drawing may be two columns wide or missing.
-fn symbols() -> SymbolSet {
+fn safe_symbols() -> SymbolSet {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
     let locale = locale.to_ascii_lowercase();
     let is_utf8 = locale.is_empty() || locale.contains("utf");

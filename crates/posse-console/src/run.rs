@@ -8,6 +8,7 @@ mod keys;
 mod state;
 mod view;
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -26,12 +27,13 @@ use posse_runtime::ports::{
 use posse_terminal::dialog::DialogAnswer;
 use posse_terminal::painter::TerminalSize;
 use posse_terminal::style::StyledLine;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 pub use self::state::{RunEnd, RunLooks};
 use self::state::{RunRequest, RunState, SentMessage};
 use crate::console::{Console, ConsoleEvent, ConsoleEvents};
+use crate::top::TopDoor;
 
 /// Name of the person who answers at a terminal.
 pub const OPERATOR: &str = "operator";
@@ -47,6 +49,8 @@ const LONG_RUN_MS: u64 = 10_000;
 pub struct RunScreen {
     state: Mutex<RunState>,
     changed: Notify,
+    /// True while `top` has the terminal.
+    away: watch::Sender<bool>,
     began_ms: u64,
 }
 
@@ -59,13 +63,15 @@ pub struct RunDesk {
     pub owner: String,
     /// The person here is asked about calls.
     pub asks: bool,
+    /// Shows one task on a full screen.
+    pub door: Option<TopDoor>,
 }
 
 impl RunScreen {
     /// Creates the screen of a task and everything below it.
     pub fn new(root: TaskId, looks: RunLooks, size: TerminalSize) -> Self {
         let state = Mutex::new(RunState::new(root, looks, size));
-        Self { state, changed: Notify::new(), began_ms: now_ms() }
+        Self { state, changed: Notify::new(), away: watch::Sender::new(false), began_ms: now_ms() }
     }
 
     /// Watches another task than the topmost one of the session. Called before its first event.
@@ -108,6 +114,18 @@ impl RunScreen {
         }
     }
 
+    /// Waits until the person has left `top`, if it was opened here.
+    pub async fn is_back(&self) {
+        // An error means that the screen is gone, and with it `top`.
+        let _ = self.away.subscribe().wait_for(|is_away| !is_away).await;
+    }
+
+    /// Tells what became of the messages whose tasks have ended.
+    pub async fn settle_messages(&self, store: Arc<dyn Store>) {
+        let desk = RunDesk { store, owner: String::new(), asks: false, door: None };
+        self.follow_messages(&desk).await;
+    }
+
     /// Prints an answer that was not streamed, before the screen is closed.
     pub fn print_answer(&self, text: &str) {
         self.lock().print_answer(text, now_ms());
@@ -126,6 +144,11 @@ impl RunScreen {
     /// Returns the lines that were not printed, if the screen was never opened or is closed.
     pub fn take_lines(&self) -> Vec<StyledLine> {
         std::mem::take(&mut self.lock().lines)
+    }
+
+    /// Tells whether this note was printed while the task ran.
+    pub fn has_told(&self, note: &str) -> bool {
+        self.lock().told.contains(note)
     }
 
     /// Takes the net changes of the run, as its journal has them.
@@ -200,6 +223,7 @@ impl RunScreen {
                     console.ring(&text);
                     Ok(())
                 }
+                RunRequest::Open { task } => self.visit_top(desk, console, task).await,
                 RunRequest::Answer { approval, hash, answer } => {
                     let answered = desk.store.answer(&approval, &hash, by_operator(answer)).await;
                     answered.map(drop).or_else(still_open)
@@ -215,6 +239,31 @@ impl RunScreen {
             }
         }
         None
+    }
+
+    /// Gives the terminal to `top`, and takes it again when the person comes back.
+    async fn visit_top(&self, desk: &RunDesk, console: &Console, task: TaskId) -> Result<()> {
+        let Some(door) = &desk.door else { return Ok(()) };
+        let tree = self.lock().tree.root().clone();
+        console.suspend().await;
+        self.away.send_replace(true);
+        let shown = {
+            let mut top = pin!(door.open_task(desk.store.clone(), tree, task));
+            loop {
+                tokio::select! {
+                    shown = &mut top => break shown,
+                    () = self.changed.notified() => {
+                        self.ask(desk).await;
+                        let notices = self.lock().take_notices();
+                        notices.iter().for_each(|text| console.ring(text));
+                    }
+                }
+            }
+        };
+        console.resume();
+        self.lock().come_back(now_ms());
+        self.away.send_replace(false);
+        shown.map_err(|e| Error::new(ErrorCode::Io, say!("run-top-failed")).caused_by(e))
     }
 
     async fn reply(&self, desk: &RunDesk, task: TaskId, text: String) -> Result<()> {
@@ -293,6 +342,8 @@ impl Drop for PaintedScreen<'_> {
         state.print_rest();
         let lines = std::mem::take(&mut state.lines);
         drop(state);
+        // `top` may have the terminal.
+        self.console.resume();
         self.console.commit(lines);
         if now_ms().saturating_sub(self.screen.began_ms) >= LONG_RUN_MS {
             self.console.ring(&say!("notice-end"));

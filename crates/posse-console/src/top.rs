@@ -64,6 +64,25 @@ pub struct TopOptions {
     pub symbols: SymbolSet,
     /// Name of the person who answers approvals.
     pub person: String,
+    /// Task whose pane is open from the start. Leaving that pane leaves the screen.
+    pub opened: Option<TaskId>,
+}
+
+/// Way into `top` for a screen that has the terminal.
+#[derive(Clone)]
+pub struct TopDoor {
+    /// Knowledge of the program.
+    pub host: Arc<dyn TopHost>,
+    /// Looks of the screen.
+    pub options: TopOptions,
+}
+
+impl TopDoor {
+    /// Shows a task and the tree that it belongs to, as [`open`] does.
+    pub async fn open_task(&self, store: Arc<dyn Store>, tree: TaskId, task: TaskId) -> io::Result<()> {
+        let options = TopOptions { scope: TopScope::Tree(tree), opened: Some(task), ..self.options.clone() };
+        open(store, self.host.clone(), options).await
+    }
 }
 
 /// Changes of a task as a patch.

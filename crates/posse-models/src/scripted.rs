@@ -24,7 +24,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,6 +45,8 @@ use crate::tokens::{block_tokens, message_tokens};
 
 /// Maximum size of a script: scripts are written by hand, and anything longer is a wrong path.
 const SCRIPT_BYTES_MAX: usize = 4 << 20;
+/// Interval of looking whether the file of a step is there.
+const FILE_LOOK: Duration = Duration::from_millis(10);
 /// A poll that takes more turns than this hangs.
 const REPEAT_MAX: u32 = 200;
 
@@ -63,6 +65,8 @@ pub struct ScriptStep {
     pub fail: Option<ScriptedFailure>,
     /// Delay before the answer.
     pub delay_ms: u64,
+    /// File that has to exist before the answer, so that others decide when it comes. Relative to the script.
+    pub until_file: Option<PathBuf>,
     /// Delay after each word of thinking and text, so that they stream.
     pub word_ms: u64,
     /// The step is repeated until a result of its calls contains this. The results are looked up in the messages at every
@@ -152,6 +156,10 @@ impl ScriptedModel {
                 .hint(localized!("script-unreadable-hint"))
         })?;
         let mut model = Self::parse(&shown, &script, role)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for file in model.steps.iter_mut().filter_map(|step| step.until_file.as_mut()) {
+            *file = directory.join(&*file);
+        }
         model.name = match role {
             Some(role) => format!("scripted:{shown}#{role}"),
             None => format!("scripted:{shown}"),
@@ -207,6 +215,11 @@ impl ScriptedModel {
         let step = &self.steps[position.step];
         if step.delay_ms > 0 {
             tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;
+        }
+        if let Some(file) = &step.until_file {
+            while !file.exists() {
+                tokio::time::sleep(FILE_LOOK).await;
+            }
         }
         deltas.alive();
         let filler = PlaceholderFiller { messages: request.messages, before: position.began };

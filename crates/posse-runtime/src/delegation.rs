@@ -37,7 +37,7 @@ pub use answer::{
 };
 pub(crate) use define::{define_again, recalled};
 pub use report::{PendingApproval, RunningTask, TaskPhase, TaskReport};
-pub(crate) use report::{announcement, failure, uncollected_warning};
+pub(crate) use report::{announcement, failure, has_result, leftover_warnings};
 pub(crate) use request::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
 pub use request::{DefineRequest, DelegationRequest, PollRequest, ResultRequest, WaitMode, WaitRequest};
 pub use wire::{ReplyContent, ToolReply, tasks_json, wire_error, wire_status};

@@ -48,6 +48,7 @@ pub struct Config {
     pub mcp: McpConfig,
     #[serde(deserialize_with = "hooks")]
     pub hooks: Vec<HookConfig>,
+    pub ui: UiConfig,
     #[serde(skip)]
     pub origin: ConfigOrigin,
 }
@@ -84,6 +85,7 @@ const KEYS: &[&str] = &[
     "approvals",
     "mcp",
     "hooks",
+    "ui",
 ];
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -115,6 +117,24 @@ fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>
         return Ok(Some(value));
     }
     Err(de::Error::invalid_value(de::Unexpected::Float(value.into()), &say!("temperature-range").as_str()))
+}
+
+/// Looks of screens and lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UiConfig {
+    pub symbols: SymbolChoice,
+}
+
+/// Characters for marks, branches and ellipses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SymbolChoice {
+    /// Those that the locale and the terminal are sure to show in one column.
+    #[default]
+    Auto,
+    Unicode,
+    Ascii,
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -321,6 +341,13 @@ pub fn load(sources: ConfigSources<'_>) -> Result<Config> {
     Ok(config)
 }
 
+/// Reads the looks from the user's file. A file that cannot be read has none: the command that needs it says why.
+pub fn looks(explicit: Option<&Path>, user_dir: Option<&Path>) -> UiConfig {
+    let path = explicit.map(Path::to_owned).or_else(|| user_dir.map(|dir| dir.join("config.toml")));
+    let config = path.filter(|path| path.exists()).map(|path| parse(&path, &read(&path)?));
+    config.and_then(Result::ok).map(|config| config.ui).unwrap_or_default()
+}
+
 impl Config {
     fn take_over(&mut self, project: Config) {
         let (mine, theirs) = (&mut self.models, project.models);
@@ -388,6 +415,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("log", project.log.file.is_some() || project.log.level.is_some()),
         ("telemetry", project.telemetry.otlp_endpoint.is_some()),
         ("hooks", !project.hooks.is_empty()),
+        ("ui", project.ui != UiConfig::default()),
     ];
     let is_script = |model: &String| model.trim_start().starts_with("scripted:");
     let scripts = [

@@ -56,6 +56,7 @@ pub const SETTINGS: &[&str] = &[
     "mcp.write",
     "mcp.http_hosts",
     "mcp.http_origins",
+    "ui.symbols",
 ];
 
 /// Names of keys whose values are secrets or may hold one.

@@ -92,6 +92,7 @@ impl Setup {
             (WorkMode::Auto, false) => say!("mode-auto-edits"),
         };
         let more = match mode {
+            WorkMode::Plan if choice.is_fallback && (self.process.is_terminal)() => say!("mode-no-screen"),
             WorkMode::Plan if choice.is_fallback => say!("mode-no-terminal"),
             WorkMode::Plan => return words,
             WorkMode::Ask | WorkMode::Auto if has_commands => self.sandbox_words(grant),

@@ -20,6 +20,8 @@ pub struct ProcessContext {
     pub directory: fn() -> Result<PathBuf>,
     /// Returns the effective user id.
     pub user: fn() -> u32,
+    /// Tells whether remarks go to a terminal.
+    pub is_terminal: fn() -> bool,
     /// Prints a remark.
     pub note: fn(&str),
     /// Prints a warning with its hint.

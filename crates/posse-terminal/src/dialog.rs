@@ -149,9 +149,10 @@ impl ApprovalDialog {
         };
         let Some(reason) = &self.reason else { return (lines, None) };
         let (line, column) = reason.line(&format!("  {} ", say!("card-why")), columns);
-        // The line of keys gives way to the reason.
-        let row = lines.len().saturating_sub(2);
-        lines[row] = line;
+        // The keys give way to the reason.
+        let keys = self.card.key_rows(columns);
+        let row = lines.len().saturating_sub(1 + keys);
+        lines.splice(row..row + keys, [line]);
         (lines, Some(CursorSpot { row, column }))
     }
 }

@@ -15,19 +15,49 @@ use posse_messages::say;
 
 pub use approval::ApprovalCard;
 pub use layout::{RowFigures, RowView, TreeLayout};
-pub use model::{RowDelta, RowState, TreeModel, TreeTask, call_text, stop_text};
+pub use model::{ProviderLimit, RowDelta, RowState, TreeModel, TreeTask, call_text, stop_text};
 pub use reasons::{AnnouncedWait, question_text, queue_text};
 
-use crate::style::StyledLine;
+use crate::style::{StyledLine, SymbolSet, columns};
 
 impl TreeModel {
-    /// Returns the line of keys below the live tree.
-    pub fn key_line(&self, layout: &TreeLayout) -> StyledLine {
+    /// Returns the line of keys below the live tree. Where it is too long, the last ones but `?`, which lists all, give way.
+    pub fn key_line(&self, layout: &TreeLayout, can_leave: bool) -> StyledLine {
         let asking = self.tasks().iter().find(|(_, view)| view.state == RowState::NeedsInput);
         let answer = asking.map(|(task, _)| say!("live-keys-answer", task = task.short()));
-        let keys = if self.tasks().len() > 1 { say!("live-keys-tree") } else { say!("live-keys-one") };
-        let keys: Vec<String> = answer.into_iter().chain([keys]).collect();
-        let line = StyledLine::plain(layout.symbols.adapt(&format!("  {}", keys.join("   "))));
-        line.cut(layout.columns.saturating_sub(1), layout.symbols)
+        let keys = match (self.tasks().len() > 1, can_leave) {
+            (true, true) => say!("live-keys-tree"),
+            (true, false) => say!("live-keys-tree-stay"),
+            (false, true) => say!("live-keys-one"),
+            (false, false) => say!("live-keys-one-stay"),
+        };
+        let keys = layout.symbols.adapt(&keys).into_owned();
+        let mut keys: Vec<&str> = answer.as_deref().into_iter().chain(keys.split(KEY_GAP)).collect();
+        let room = layout.columns.saturating_sub(1);
+        let line = |keys: &[&str]| StyledLine::plain(format!("  {}", keys.join(KEY_GAP)));
+        while keys.len() > 2 && line(&keys).width() > room {
+            keys.remove(keys.len() - 2);
+        }
+        line(&keys).cut(room, layout.symbols)
     }
 }
+
+/// Lays out keys and what they do, separated by three spaces, on as few lines as have room for them.
+pub fn key_lines(keys: &str, width: usize, symbols: SymbolSet) -> Vec<StyledLine> {
+    let room = width.saturating_sub(1);
+    let keys = symbols.adapt(keys).into_owned();
+    let mut lines: Vec<String> = Vec::new();
+    for key in keys.lines().flat_map(|line| line.split(KEY_GAP)).map(str::trim) {
+        match lines.last_mut() {
+            Some(line) if columns(line) + columns(KEY_GAP) + columns(key) <= room => {
+                line.push_str(KEY_GAP);
+                line.push_str(key);
+            }
+            _ => lines.push(format!("  {key}")),
+        }
+    }
+    lines.iter().map(|line| StyledLine::plain(line).cut(room, symbols)).collect()
+}
+
+/// Space between two keys of the line of keys.
+const KEY_GAP: &str = "   ";

@@ -28,6 +28,7 @@ use posse_runtime::toolbox::Toolbox;
 use posse_store::SqliteStore;
 
 use super::drive::{ProgressView, RunAids, RunKind, RunSession, RunView, RunWork, WorkEnd};
+use super::top;
 use crate::args::GlobalArgs;
 use crate::setup::{Setup, name};
 use crate::terminal;
@@ -86,7 +87,8 @@ pub async fn run(global: &GlobalArgs) -> Result<ExitCode> {
     };
     let effects = tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
     let operator = OperatorGrant { grant, effects, read_only: false, denied: Vec::new() };
-    let aids = RunAids { operator, servers: Arc::default(), worktrees: None, asks: false, regrants: false };
+    let (servers, door) = (Arc::default(), Some(top::door(store.clone(), state.clone())));
+    let aids = RunAids { operator, servers, worktrees: None, asks: false, regrants: false, door };
     let view = RunView { progress: ProgressView::Shown, json: global.json, kind: RunKind::Demo };
     let room = RunSession::new(parts, view, aids)?;
     let orchestrator = Agent {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use posse_console::Console;
 use posse_console::run::{RunDesk, RunEnd, RunLooks, RunScreen};
+use posse_console::top::TopDoor;
 use posse_core::agent::Agent;
 use posse_core::envelope::envelope;
 use posse_core::grant::Grant;
@@ -57,6 +58,8 @@ pub struct RunAids {
     pub asks: bool,
     /// The operator chose another mode for the task that is resumed.
     pub regrants: bool,
+    /// Shows a task on a full screen.
+    pub door: Option<TopDoor>,
 }
 
 /// Presentation of a session.
@@ -130,7 +133,8 @@ impl RunSession {
             screen = match (view.json, terminal::screen()) {
                 (false, Some(io)) => {
                     let root = TaskId::root(&parts.id);
-                    Some(Arc::new(RunScreen::new(root, looks(view.kind), io.size())))
+                    let looks = looks(view.kind, aids.door.is_some());
+                    Some(Arc::new(RunScreen::new(root, looks, io.size())))
                 }
                 _ => None,
             };
@@ -184,19 +188,41 @@ impl RunSession {
     /// Drives the work until it ends or is stopped. The work is dropped when this returns.
     async fn drive(&self, task: &TaskId, work: RunWork) -> Result<DriveEnd> {
         let mut working = pin!(self.perform(work));
-        let attending = pin!(self.attend());
+        let mut attending = pin!(self.attend());
         let stopped = tokio::select! {
             // Signals are received before anything else, so that an early Ctrl-C counts.
             biased;
             stopped = self.listen(task) => stopped?,
-            outcome = &mut working => return Ok(self.outcome(outcome)),
-            stopped = attending => stopped?,
+            outcome = &mut working => {
+                // A person who reads in `top` comes back first, unless a signal ends that.
+                tokio::select! {
+                    biased;
+                    _ = self.listen(task) => {}
+                    () = self.is_back() => {}
+                    _ = &mut attending => {}
+                }
+                self.settle_messages().await;
+                return Ok(self.outcome(outcome));
+            }
+            stopped = &mut attending => stopped?,
         };
         if self.kind == RunKind::Message && stopped == RunEnd::Interrupted {
             self.session.stop().now.cancel();
             return Ok(self.outcome(working.await));
         }
         Ok(DriveEnd::Stopped(stopped))
+    }
+
+    async fn settle_messages(&self) {
+        if let Some(screen) = &self.screen {
+            screen.settle_messages(self.session.sources().store.clone()).await;
+        }
+    }
+
+    async fn is_back(&self) {
+        if let Some(screen) = &self.screen {
+            screen.is_back().await;
+        }
     }
 
     /// Drives the work to its end.
@@ -228,7 +254,8 @@ impl RunSession {
         let failed = |e| Error::new(ErrorCode::Io, say!("screen-not-opened")).caused_by(e);
         let (console, events) = Console::open(io, terminal::looks()).map_err(failed)?;
         let SessionSources { store, owner, .. } = self.session.sources();
-        let desk = RunDesk { store: store.clone(), owner: owner.clone(), asks: self.aids.asks };
+        let (asks, door) = (self.aids.asks, self.aids.door.clone());
+        let desk = RunDesk { store: store.clone(), owner: owner.clone(), asks, door };
         Ok(screen.attend(console, events, &desk).await)
     }
 
@@ -301,13 +328,15 @@ enum DriveEnd {
 }
 
 /// Returns what a screen shows of a run.
-fn looks(kind: RunKind) -> RunLooks {
+fn looks(kind: RunKind, can_open: bool) -> RunLooks {
     let options = terminal::looks();
     RunLooks {
         palette: options.palette,
         symbols: options.symbols,
         streams: kind != RunKind::Report,
         can_leave: matches!(kind, RunKind::Task | RunKind::Report),
+        can_open,
+        clock: terminal::clock,
         notes: render::traces,
     }
 }
@@ -438,8 +467,12 @@ impl EndedRun<'_> {
                 Some(format!("posse tasks resume {id}{}", more_flags(agent, outcome)))
             }
         };
-        let diff = has_edits.then(|| format!("posse tasks diff {id}"));
-        resume.into_iter().chain(diff).chain([format!("posse tasks show {id}")]).collect()
+        let edits = has_edits.then(|| ["diff", "undo"].map(|verb| format!("posse tasks {verb} {id}")));
+        resume
+            .into_iter()
+            .chain(edits.into_iter().flatten())
+            .chain([format!("posse tasks show {id}")])
+            .collect()
     }
 
     /// Prints what differs from a run without surprises.
@@ -456,8 +489,10 @@ impl EndedRun<'_> {
         if let Some(remark) = room.session.sources().agents.remark() {
             terminal::note(&remark);
         }
-        for warning in outcome.warnings.iter().chain(&room.aids.servers.remarks()) {
-            terminal::note(&say!("warning", text = visible(warning)));
+        let is_told = |note: &&String| room.screen.as_ref().is_some_and(|screen| screen.has_told(note));
+        let warnings = outcome.warnings.iter().filter(|warning| !is_told(warning));
+        for warning in warnings.chain(&room.aids.servers.remarks()) {
+            terminal::remark(&say!("warning", text = visible(warning)));
         }
         for error in &outcome.schema_errors {
             terminal::note(&say!("schema-unsatisfied", error = visible(error)));

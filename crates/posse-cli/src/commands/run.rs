@@ -32,9 +32,9 @@ use posse_sandbox::scratch;
 use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::agents;
 use super::drive::{ProgressView, RunAids, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::worker::{self, joined};
+use super::{agents, top};
 
 use crate::args::{GlobalArgs, RunArgs, RunOptions};
 use crate::material::{PipePatience, with_material};
@@ -306,6 +306,7 @@ pub fn open(
         worktrees: Some(worktrees.clone()),
         asks: view.is_attended() && approvals.mode == ApprovalHandling::Ask,
         regrants: plan.regrants,
+        door: Some(top::door(plan.store.clone(), setup.state.clone())),
     };
     let place = SessionPlace {
         workspace: setup.workspace.display().to_string(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_console::run::OPERATOR;
-use posse_console::top::{self, TaskPatch, TopHost, TopOptions, TopScope};
+use posse_console::top::{self, TaskPatch, TopDoor, TopHost, TopOptions, TopScope};
 use posse_core::id::TaskId;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
@@ -83,7 +83,13 @@ pub fn options(scope: TopScope) -> TopOptions {
         palette: looks.palette,
         symbols: looks.symbols,
         person: OPERATOR.to_owned(),
+        opened: None,
     }
+}
+
+/// Returns the way into the screen for another one.
+pub fn door(store: Arc<SqliteStore>, state: PathBuf) -> TopDoor {
+    TopDoor { host: host(store, state), options: options(TopScope::Project) }
 }
 
 fn project_name() -> String {

@@ -361,7 +361,7 @@ fn a_script_with_a_mistake() {
         &["run", "--model", &model, "Do it"],
         &[
             "error[SCRIPT_INVALID]: PLACE/script.yaml:2:3: unknown field `txt`, expected one of text, thinking, calls, \
-             usage, stop, fail, delay_ms, word_ms, repeat_until, repeat_max",
+             usage, stop, fail, delay_ms, until_file, word_ms, repeat_until, repeat_max",
             hint,
         ],
     );

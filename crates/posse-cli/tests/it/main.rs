@@ -48,6 +48,7 @@ mod support;
 mod tasks;
 mod telemetry;
 mod terminal;
+mod tmux;
 mod top;
 mod undo;
 mod wires;

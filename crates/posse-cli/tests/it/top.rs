@@ -1,69 +1,7 @@
 //! `posse top` in a real terminal: tmux shows what a person would see.
 
-use std::process::Command;
-
 use crate::support::{Place, Running, until};
-
-/// A tmux server of one test, with one window.
-struct TmuxWindow {
-    socket: String,
-}
-
-impl TmuxWindow {
-    /// Opens a window of this size; `None` where tmux is not installed, which `cargo xtask test` reports.
-    fn open(place: &Place, columns: u16, rows: u16) -> Option<Self> {
-        Command::new("tmux").arg("-V").output().ok()?;
-        let socket = place.root().join("tmux.sock").display().to_string();
-        let window = Self { socket };
-        let (columns, rows) = (columns.to_string(), rows.to_string());
-        let size = ["new-session", "-d", "-x", &columns, "-y", &rows];
-        window.tmux(&[&["-f", "/dev/null"], &size[..], &["env", "PS1=$ ", "bash", "--norc"]].concat());
-        Some(window)
-    }
-
-    fn tmux(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("tmux");
-        let output = command.arg("-S").arg(&self.socket).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    /// Types a command line that runs `posse` with the environment of the place.
-    fn start(&self, place: &Place, arguments: &str) {
-        let (home, state, workspace) = (place.home(), place.state(), place.workspace());
-        let line = format!(
-            "cd {} && HOME={} POSSE_STATE={} LANG=C.UTF-8 POSSE_LANG=en {} {arguments}; echo code=$?",
-            workspace.display(),
-            home.display(),
-            state.display(),
-            env!("CARGO_BIN_EXE_posse"),
-        );
-        self.types(&line);
-        self.press("Enter");
-    }
-
-    fn types(&self, text: &str) {
-        self.tmux(&["send-keys", "-l", text]);
-    }
-
-    fn press(&self, key: &str) {
-        self.tmux(&["send-keys", key]);
-    }
-
-    fn screen(&self) -> String {
-        self.tmux(&["capture-pane", "-p"])
-    }
-
-    fn sees(&self, text: &str) -> String {
-        until(text, || Some(self.screen()).filter(|screen| screen.contains(text)))
-    }
-}
-
-impl Drop for TmuxWindow {
-    fn drop(&mut self) {
-        let _ = Command::new("tmux").args(["-S", &self.socket, "kill-server"]).output();
-    }
-}
+use crate::tmux::TmuxScreen;
 
 /// A running task that waits for the approval of a write, then for a slow model.
 fn asking(place: &Place) -> Running {
@@ -82,9 +20,9 @@ fn asking(place: &Place) -> Running {
 #[test]
 fn top_answers_steers_and_cancels_a_task_of_another_process() {
     let place = Place::new();
-    let Some(window) = TmuxWindow::open(&place, 120, 30) else { return };
+    let Some(window) = TmuxScreen::open(&place, 120, 30) else { return };
     let running = asking(&place);
-    window.start(&place, "top");
+    window.runs("top");
     let screen = window.sees("NEEDS INPUT 1");
     assert!(screen.contains("approve: Write a") && screen.contains("1 runn"), "{screen}");
     window.sees("> Write the greeting");
@@ -94,7 +32,7 @@ fn top_answers_steers_and_cancels_a_task_of_another_process() {
     // Keys count after half a second, so it is pressed until it counts.
     until("approved", || {
         window.press("y");
-        window.screen().contains("WORKING 1").then_some(())
+        window.has("WORKING 1").then_some(())
     });
     until("written", || place.workspace().join("a.txt").exists().then_some(()));
     window.press("s");
@@ -112,55 +50,51 @@ fn top_answers_steers_and_cancels_a_task_of_another_process() {
     let screen = window.sees("1 cancelled");
     assert!(screen.contains("COMPLETED 0"), "{screen}");
     window.press("q");
-    let screen = window.sees("code=0");
+    let screen = window.sees("exit 0");
     assert!(!screen.contains("COMPLETED"), "the screen is as it was: {screen}");
-    assert_eq!(window.tmux(&["display-message", "-p", "#{alternate_on}"]).trim(), "0");
+    assert!(!window.is_full_screen());
     assert_eq!(running.end().code, 130);
 }
 
 #[test]
 fn top_at_80_columns_opens_a_pane_over_the_list_and_survives_a_resize() {
     let place = Place::new();
-    let Some(window) = TmuxWindow::open(&place, 80, 24) else { return };
+    let Some(window) = TmuxScreen::open(&place, 80, 24) else { return };
     let model = place.script("[{calls: [{ls: {}}]}, {text: Root cause is the pool.}]");
     assert_eq!(place.run(["run", "--model", &model, "Why is it slow?"]).code, 0);
     let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
-    window.start(&place, &format!("tasks watch {id}"));
+    window.runs(&format!("tasks watch {id}"));
     window.sees("COMPLETED 1");
     window.press("Enter");
     let screen = window.sees("Root cause is the pool.");
     assert!(!screen.contains("COMPLETED 1"), "{screen}");
-    window.tmux(&["resize-window", "-x", "120", "-y", "30"]);
+    window.resize(120, 30);
     until("both panes", || {
-        let screen = window.screen();
+        let screen = window.rows().join("\n");
         (screen.contains("COMPLETED 1") && screen.contains("Root cause is the pool.")).then_some(())
     });
     window.press("C-c");
-    let screen = window.sees("code=0");
+    let screen = window.sees("exit 0");
     assert!(screen.contains("Root cause is the pool."), "the answer is printed: {screen}");
 }
 
 #[test]
 fn a_signal_and_a_stopped_job_leave_a_clean_screen() {
     let place = Place::new();
-    let Some(window) = TmuxWindow::open(&place, 80, 24) else { return };
+    let Some(window) = TmuxScreen::open(&place, 80, 24) else { return };
     let model = place.script("[{text: Done.}]");
     assert_eq!(place.run(["run", "--model", &model, "A small task"]).code, 0);
-    window.start(&place, "top");
+    window.runs("top");
     window.sees("COMPLETED 1");
     window.press("C-z");
     window.sees("Stopped");
     window.types("fg");
     window.press("Enter");
     window.sees("COMPLETED 1");
-    let pid = window.tmux(&["display-message", "-p", "#{pane_pid}"]);
-    let children = format!("/proc/{0}/task/{0}/children", pid.trim());
-    let child: i32 = std::fs::read_to_string(children).unwrap().trim().parse().unwrap();
+    let child = window.child();
     // SAFETY: a plain system call; the process is the only child of the shell.
     assert_eq!(unsafe { libc::kill(child, libc::SIGTERM) }, 0);
-    until("the screen is as it was", || {
-        (window.tmux(&["display-message", "-p", "#{alternate_on}"]).trim() == "0").then_some(())
-    });
+    until("the screen is as it was", || (!window.is_full_screen()).then_some(()));
     window.types("echo co''de=$?");
     window.press("Enter");
     window.sees("code=143");

@@ -84,6 +84,9 @@ impl RunState {
             KeyCode::Char('s') => {
                 self.mode = ScreenMode::Steering { task: self.target(), input: LineInput::default() };
             }
+            KeyCode::Enter if self.looks.can_open => {
+                self.requests.push(RunRequest::Open { task: self.target() });
+            }
             KeyCode::Char('c') => self.mode = ScreenMode::Cancelling { task: self.target() },
             KeyCode::Char('q') if self.looks.can_leave => match self.leaving_ms {
                 None => self.leaving_ms = Some(now_ms),

@@ -21,6 +21,9 @@ use super::answer::AnswerStream;
 /// Replies are waited for so long when the person leaves; calls are always waited for.
 const LEAVE_REPLY_MS: u64 = 10_000;
 
+/// Notes that are remembered, so that the end does not repeat them.
+const TOLD_MAX: usize = 200;
+
 /// Looks and contents of the screen.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLooks {
@@ -32,6 +35,10 @@ pub struct RunLooks {
     pub streams: bool,
     /// The task can be left to a worker in the background.
     pub can_leave: bool,
+    /// A task can be opened in `top`.
+    pub can_open: bool,
+    /// Formats a time as that of a clock on the wall, such as `14:02:31`.
+    pub clock: fn(u64) -> String,
     /// Formats an event that leaves a line, such as a failed call or changed files.
     pub notes: fn(&Event) -> Vec<String>,
 }
@@ -39,10 +46,26 @@ pub struct RunLooks {
 /// Something that the screen cannot do by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RunRequest {
-    Answer { approval: String, hash: String, answer: DialogAnswer },
-    Reply { task: TaskId, text: String },
-    Steer { task: TaskId, text: String },
-    Cancel { task: TaskId },
+    Answer {
+        approval: String,
+        hash: String,
+        answer: DialogAnswer,
+    },
+    Reply {
+        task: TaskId,
+        text: String,
+    },
+    Steer {
+        task: TaskId,
+        text: String,
+    },
+    Cancel {
+        task: TaskId,
+    },
+    /// Shows the task in `top`.
+    Open {
+        task: TaskId,
+    },
     Repaint,
     Ring(String),
     End(RunEnd),
@@ -108,6 +131,8 @@ pub(super) struct RunState {
     pub(super) wanted: Vec<String>,
     /// Time at which the person asked to leave.
     pub(super) leaving_ms: Option<u64>,
+    /// Notes of the topmost task that were printed.
+    pub(super) told: BTreeSet<String>,
     under_way: UnderWay,
 }
 
@@ -135,6 +160,7 @@ impl RunState {
             requests: Vec::new(),
             wanted: Vec::new(),
             leaving_ms: None,
+            told: BTreeSet::new(),
             under_way: UnderWay::default(),
         }
     }
@@ -159,6 +185,9 @@ impl RunState {
                 self.close_approval(approval, *approved, by);
             }
             Event::Finished { .. } => self.close_question(task_id),
+            Event::Noted { note } if is_root && self.told.len() < TOLD_MAX => {
+                self.told.insert(note.clone());
+            }
             _ => {}
         }
         if is_root && matches!(event, Event::Replied { .. } | Event::Finished { .. }) {
@@ -251,7 +280,8 @@ impl RunState {
             false => format!("{} {text}", task.short()),
         };
         let text = self.looks.symbols.adapt(&text).into_owned();
-        self.lines.extend(text.lines().map(StyledLine::plain));
+        let width = self.size.columns.saturating_sub(1);
+        self.lines.extend(text.lines().flat_map(|line| StyledLine::plain(line).wrap_words(width, "  ")));
     }
 
     /// Opens the dialog about a call.
@@ -285,6 +315,25 @@ impl RunState {
         if matches!(&self.mode, ScreenMode::Answering { task: asked, .. } if asked == task) {
             self.mode = ScreenMode::Watching;
         }
+    }
+
+    /// Takes the calls for attention, which count while another screen is shown too.
+    pub(super) fn take_notices(&mut self) -> Vec<String> {
+        let mut notices = Vec::new();
+        self.requests.retain(|request| match request {
+            RunRequest::Ring(text) => {
+                notices.push(text.clone());
+                false
+            }
+            _ => true,
+        });
+        notices
+    }
+
+    /// Goes on after another screen: a key that was meant for that one answers nothing here.
+    pub(super) fn come_back(&mut self, now_ms: u64) {
+        self.approvals.iter_mut().for_each(|open| open.dialog.reopen(now_ms));
+        self.questions.values_mut().for_each(|open| open.shown_ms = now_ms);
     }
 
     /// Returns the dialog that has the keys.

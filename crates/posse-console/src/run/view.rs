@@ -4,7 +4,7 @@ use posse_core::text::visible;
 use posse_messages::say;
 use posse_terminal::dialog::DialogLayout;
 use posse_terminal::painter::CursorSpot;
-use posse_terminal::rows::RowState;
+use posse_terminal::rows::{ProviderLimit, RowState, key_lines};
 use posse_terminal::style::{StyledLine, TextStyle};
 
 use super::state::{OpenQuestion, RunState, ScreenMode};
@@ -27,7 +27,7 @@ impl RunState {
             cursor = CursorSpot { row: rows.len() + spot.row, column: spot.column };
         }
         rows.extend(dialog);
-        let last = self.last_rows();
+        let last: Vec<StyledLine> = self.limit_rows().into_iter().chain(self.last_rows()).collect();
         let room = rows_max.saturating_sub(rows.len() + last.len()).max(1);
         rows.extend(self.tree.lines(&self.tree_layout(room), now_ms));
         rows.extend(last);
@@ -40,7 +40,7 @@ impl RunState {
 
     /// Returns the rows that the tree has without a dialog.
     pub(super) fn tree_rows(&self) -> usize {
-        self.rows_max().saturating_sub(self.last_rows().len()).max(1)
+        self.rows_max().saturating_sub(self.limit_rows().len() + self.last_rows().len()).max(1)
     }
 
     pub(super) fn dialog_layout(&self) -> DialogLayout {
@@ -98,6 +98,20 @@ impl RunState {
         title.wrap(width).into_iter().chain(keys.wrap(width)).collect()
     }
 
+    /// Says once which provider several tasks wait for.
+    fn limit_rows(&self) -> Vec<StyledLine> {
+        let symbols = self.looks.symbols;
+        let row = |limit: ProviderLimit| {
+            let (time, n) = ((self.looks.clock)(limit.until_ms), limit.tasks.len());
+            let mut line = StyledLine::new();
+            line.push(RowState::Waiting.mark(symbols), RowState::Waiting.style());
+            let text = say!("run-limited", provider = limit.provider, time, n);
+            line.push(&format!(" {text}"), TextStyle::PLAIN);
+            line.cut(self.size.columns.saturating_sub(1), symbols)
+        };
+        self.tree.limits().into_iter().map(row).collect()
+    }
+
     /// Returns the rows below the tree: keys, or what the screen waits for.
     fn last_rows(&self) -> Vec<StyledLine> {
         let width = self.size.columns.saturating_sub(1);
@@ -108,12 +122,16 @@ impl RunState {
             return vec![line(say!("run-leaving"))];
         }
         if self.has_help {
-            let help = say!("run-help");
-            return help.lines().map(|text| line(text.to_owned())).collect();
+            return key_lines(&say!("run-help"), self.size.columns, self.looks.symbols);
         }
-        if self.front_approval().is_some() || self.mode != ScreenMode::Watching {
-            return Vec::new();
+        match &self.mode {
+            ScreenMode::Steering { .. } | ScreenMode::Answering { .. } => {
+                return vec![line(say!("run-typed-keys"))];
+            }
+            ScreenMode::Cancelling { .. } => return Vec::new(),
+            ScreenMode::Watching if self.front_approval().is_some() => return Vec::new(),
+            ScreenMode::Watching => {}
         }
-        vec![self.tree.key_line(&self.tree_layout(1))]
+        vec![self.tree.key_line(&self.tree_layout(1), self.looks.can_leave)]
     }
 }

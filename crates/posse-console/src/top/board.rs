@@ -195,10 +195,12 @@ impl TopBoard {
         self.children.get(task).map_or(&[], Vec::as_slice)
     }
 
-    /// Counts the tasks in scope that have not ended and have a living process.
+    /// Counts the tasks in scope that have begun, have not ended and have a living process.
     pub fn running(&self, scope: &TopScope) -> usize {
         let is_live = |row: &&TaskRow| {
-            row.state.is_running() && self.state(&row.id).is_some_and(|state| state != RowState::Interrupted)
+            let state = self.state(&row.id);
+            row.state.is_running()
+                && state.is_some_and(|state| !matches!(state, RowState::Interrupted | RowState::Queued))
         };
         self.rows.values().filter(|row| self.is_in(scope, row)).filter(is_live).count()
     }

@@ -160,6 +160,7 @@ impl TestScreen {
             palette: StylePalette::Ansi,
             symbols: SymbolSet::Unicode,
             person: "operator".to_owned(),
+            opened: None,
         };
         let terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         let mut screen = Self { view: TopView::new(options), terminal };
@@ -251,7 +252,7 @@ fn tasks_are_grouped_by_what_they_need_and_only_ended_ones_are_completed() {
             "  ✓ p6ip orchestrator   Why did it slow d…  +1                    $0.042    30s",
         ]
     );
-    assert!(lines[0].starts_with("posse top · ~/app · 5 running · $0.310/24h"), "{}", lines[0]);
+    assert!(lines[0].starts_with("posse top · ~/app · 4 running · $0.310/24h"), "{}", lines[0]);
 }
 
 #[test]

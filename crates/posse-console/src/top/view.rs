@@ -150,9 +150,11 @@ impl TopView {
         Self {
             home_scope: options.scope.clone(),
             selected: match &options.scope {
+                _ if options.opened.is_some() => options.opened.clone(),
                 TopScope::Tree(task) => Some(task.clone()),
                 TopScope::Project | TopScope::Everything => None,
             },
+            focus: if options.opened.is_some() { ScreenFocus::Pane } else { ScreenFocus::List },
             options,
             board: TopBoard::default(),
             search: String::new(),
@@ -160,7 +162,6 @@ impl TopView {
             lines: Vec::new(),
             list_top: 0,
             pane: PaneKind::Transcript,
-            focus: ScreenFocus::List,
             content: PaneContent::default(),
             scroll: ScrollState { top: 0, follows: true },
             found: String::new(),
@@ -403,7 +404,7 @@ impl TopView {
     fn go_back(&mut self, now_ms: u64) -> Vec<TopRequest> {
         if !self.found.is_empty() && self.focus == ScreenFocus::Pane {
             self.found.clear();
-        } else if self.focus == ScreenFocus::Pane {
+        } else if self.focus == ScreenFocus::Pane && !self.is_as_opened() {
             self.focus = ScreenFocus::List;
         } else if !self.search.is_empty() {
             self.search.clear();
@@ -412,6 +413,11 @@ impl TopView {
             return vec![TopRequest::Leave];
         }
         Vec::new()
+    }
+
+    /// Tells whether the pane shows the task that the screen was opened on.
+    fn is_as_opened(&self) -> bool {
+        self.options.opened.is_some() && self.options.opened == self.selected
     }
 
     fn focus_pane(&mut self) {

@@ -17,8 +17,11 @@ run-asks-keys = a schreibt eine Antwort
 run-cancel = { $task } abbrechen? y bricht ab, jede andere Taste nicht
 run-leaving = verlässt die Aufgabe nach diesem Schritt   q sofort   Esc bleibt
 run-not-done = nicht ausgeführt: { $why }
+run-typed-keys = Enter sendet   Esc verwirft
+run-top-failed = der Vollbildschirm ist ausgefallen
+run-limited = { $provider } begrenzt Anfragen bis { $time }; { $n } Aufgaben warten
 run-help =
-    ↑↓ wählt eine Aufgabe   s lenkt sie   c bricht sie ab   Esc hebt die Wahl auf
+    ↑↓ wählt eine Aufgabe   Enter öffnet sie   s lenkt sie   c bricht sie ab   Esc hebt die Wahl auf
     a beantwortet eine Frage oder Genehmigung   q lässt die Aufgabe im Hintergrund laufen
     Strg-T zeigt Gedanken   Strg-L zeichnet neu   Strg-Z hält an   Strg-C stoppt, zum Fortsetzen
 approved-elsewhere = genehmigt von { $by }

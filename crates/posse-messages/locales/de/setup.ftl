@@ -6,6 +6,7 @@ mode-ask-edits = ask · fragt vor jeder Änderung
 mode-auto = auto · Änderungen und Befehle ohne Rückfrage
 mode-auto-edits = auto · Änderungen ohne Rückfrage
 mode-no-terminal = es gibt kein Terminal: --mode auto ändert und führt Befehle aus
+mode-no-screen = dieses Terminal kann nicht fragen (dumb oder kleiner als 40×8): --mode auto ändert und führt Befehle aus
 mode-bubblewrap = Sandbox bubblewrap, { $network }
 mode-bubblewrap-closed = Sandbox bubblewrap, { $network }; `sandbox.top` ist geschlossen
 mode-landlock = Sandbox Landlock, { $network }; Befehle legen oben im Arbeitsbereich nichts an (bubblewrap installieren)

@@ -73,7 +73,9 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? Tasten   q weiterlaufen lassen   Strg-C anhalten
-live-keys-tree = ↑↓ wählen   s lenken   c abbrechen   q verlassen   ? Tasten
+live-keys-tree = ↑↓ Enter öffnen   s lenken   c abbrechen   q verlassen   ? Tasten
+live-keys-tree-stay = ↑↓ Enter öffnen   s lenken   c abbrechen   ? Tasten
+live-keys-one-stay = ? Tasten   Strg-C anhalten
 live-keys-answer = a { $task } antworten
 
 ## end of a run

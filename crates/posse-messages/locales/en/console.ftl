@@ -17,8 +17,11 @@ run-asks-keys = a types an answer
 run-cancel = cancel { $task }? y cancels it, any other key does not
 run-leaving = leaves when this step is done   q leaves now   Esc stays
 run-not-done = not done: { $why }
+run-typed-keys = Enter sends   Esc drops it
+run-top-failed = the full screen failed
+run-limited = { $provider } is rate limited until { $time }; { $n } tasks wait
 run-help =
-    ↑↓ selects a task   s steers it   c cancels it   Esc deselects
+    ↑↓ selects a task   Enter opens it   s steers it   c cancels it   Esc deselects
     a answers a question or an approval   q leaves the task running in the background
     Ctrl-T shows thinking   Ctrl-L repaints   Ctrl-Z suspends   Ctrl-C stops, to be resumed
 approved-elsewhere = approved by { $by }

@@ -6,6 +6,7 @@ mode-ask-edits = ask · asks before every edit
 mode-auto = auto · edits and commands run without asking
 mode-auto-edits = auto · edits without asking
 mode-no-terminal = there is no terminal: --mode auto edits and runs commands
+mode-no-screen = this terminal cannot ask (dumb, or smaller than 40×8): --mode auto edits and runs commands
 mode-bubblewrap = sandbox bubblewrap, { $network }
 mode-bubblewrap-closed = sandbox bubblewrap, { $network }; `sandbox.top` is closed
 mode-landlock = sandbox Landlock, { $network }; commands make nothing new at the top of the workspace (install bubblewrap)

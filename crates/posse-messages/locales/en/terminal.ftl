@@ -79,7 +79,9 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? keys   q leave it running   Ctrl-C stop
-live-keys-tree = ↑↓ select   s steer   c cancel   q leave   ? keys
+live-keys-tree = ↑↓ Enter open   s steer   c cancel   q leave   ? keys
+live-keys-tree-stay = ↑↓ Enter open   s steer   c cancel   ? keys
+live-keys-one-stay = ? keys   Ctrl-C stop
 live-keys-answer = a answer { $task }
 
 ## end of a run

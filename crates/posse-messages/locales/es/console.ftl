@@ -17,8 +17,11 @@ run-asks-keys = a escribe una respuesta
 run-cancel = ¿cancelar { $task }? y la cancela, cualquier otra tecla no
 run-leaving = se deja al terminar este paso   q ahora mismo   Esc se queda
 run-not-done = no se hizo: { $why }
+run-typed-keys = Enter envía   Esc lo descarta
+run-top-failed = la pantalla completa falló
+run-limited = { $provider } limita las peticiones hasta las { $time }; { $n } tareas esperan
 run-help =
-    ↑↓ elige una tarea   s la orienta   c la cancela   Esc quita la elección
+    ↑↓ elige una tarea   Enter la abre   s la orienta   c la cancela   Esc quita la elección
     a responde a una pregunta o aprobación   q deja la tarea en segundo plano
     Ctrl-T muestra el razonamiento   Ctrl-L redibuja   Ctrl-Z suspende   Ctrl-C detiene, se puede reanudar
 approved-elsewhere = aprobado por { $by }

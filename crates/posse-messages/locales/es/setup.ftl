@@ -6,6 +6,7 @@ mode-ask-edits = ask · pregunta antes de cada edición
 mode-auto = auto · ediciones y comandos sin preguntar
 mode-auto-edits = auto · ediciones sin preguntar
 mode-no-terminal = no hay terminal: --mode auto edita y ejecuta comandos
+mode-no-screen = esta terminal no puede preguntar (dumb o menor que 40×8): --mode auto edita y ejecuta comandos
 mode-bubblewrap = sandbox bubblewrap, { $network }
 mode-bubblewrap-closed = sandbox bubblewrap, { $network }; `sandbox.top` está cerrado
 mode-landlock = sandbox Landlock, { $network }; los comandos no crean nada en la raíz del espacio de trabajo (instala bubblewrap)

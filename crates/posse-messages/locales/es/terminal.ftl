@@ -73,7 +73,9 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? teclas   q dejar en marcha   Ctrl-C detener
-live-keys-tree = ↑↓ elegir   s guiar   c cancelar   q salir   ? teclas
+live-keys-tree = ↑↓ Enter abrir   s guiar   c cancelar   q salir   ? teclas
+live-keys-tree-stay = ↑↓ Enter abrir   s guiar   c cancelar   ? teclas
+live-keys-one-stay = ? teclas   Ctrl-C detener
 live-keys-answer = a responder a { $task }
 
 ## end of a run

@@ -17,8 +17,11 @@ run-asks-keys = a écrit une réponse
 run-cancel = annuler { $task } ? y annule, toute autre touche non
 run-leaving = quitte à la fin de cette étape   q tout de suite   Échap reste
 run-not-done = non exécuté : { $why }
+run-typed-keys = Entrée envoie   Échap abandonne
+run-top-failed = le plein écran a échoué
+run-limited = { $provider } limite les requêtes jusqu’à { $time } ; { $n } tâches attendent
 run-help =
-    ↑↓ choisit une tâche   s la guide   c l’annule   Échap désélectionne
+    ↑↓ choisit une tâche   Entrée l’ouvre   s la guide   c l’annule   Échap désélectionne
     a répond à une question ou une approbation   q laisse la tâche tourner en arrière-plan
     Ctrl-T affiche la réflexion   Ctrl-L redessine   Ctrl-Z suspend   Ctrl-C arrête, à reprendre
 approved-elsewhere = approuvé par { $by }

@@ -6,6 +6,7 @@ mode-ask-edits = ask · demande avant chaque modification
 mode-auto = auto · modifications et commandes sans demander
 mode-auto-edits = auto · modifications sans demander
 mode-no-terminal = il n'y a pas de terminal : --mode auto modifie et exécute des commandes
+mode-no-screen = ce terminal ne peut pas demander (dumb, ou plus petit que 40×8) : --mode auto modifie et exécute des commandes
 mode-bubblewrap = bac à sable bubblewrap, { $network }
 mode-bubblewrap-closed = bac à sable bubblewrap, { $network } ; `sandbox.top` est fermé
 mode-landlock = bac à sable Landlock, { $network } ; les commandes ne créent rien à la racine de l'espace de travail (installez bubblewrap)

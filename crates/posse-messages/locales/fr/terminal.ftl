@@ -73,7 +73,9 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? touches   q laisser tourner   Ctrl-C arrêter
-live-keys-tree = ↑↓ choisir   s guider   c annuler   q quitter   ? touches
+live-keys-tree = ↑↓ Entrée ouvrir   s guider   c annuler   q quitter   ? touches
+live-keys-tree-stay = ↑↓ Entrée ouvrir   s guider   c annuler   ? touches
+live-keys-one-stay = ? touches   Ctrl-C arrêter
 live-keys-answer = a répondre à { $task }
 
 ## end of a run

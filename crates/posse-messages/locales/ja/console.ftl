@@ -17,8 +17,11 @@ run-asks-keys = a で回答を入力
 run-cancel = { $task } を中止しますか? y で中止、他のキーで取り消し
 run-leaving = このステップが終わると離れます   q ですぐに離れる   Esc で残る
 run-not-done = 実行できませんでした: { $why }
+run-typed-keys = Enter 送信   Esc 破棄
+run-top-failed = 全画面の表示に失敗しました
+run-limited = { $provider } は { $time } までレート制限中です。{ $n } 件のタスクが待機しています
 run-help =
-    ↑↓ タスクを選択   s 指示   c 中止   Esc 選択解除
+    ↑↓ タスクを選択   Enter 開く   s 指示   c 中止   Esc 選択解除
     a 質問や承認に回答   q バックグラウンドで実行したまま離れる
     Ctrl-T 思考を表示   Ctrl-L 再描画   Ctrl-Z 一時停止   Ctrl-C 停止 (再開可能)
 approved-elsewhere = { $by } が承認

@@ -6,6 +6,7 @@ mode-ask-edits = ask · 編集のたびに確認
 mode-auto = auto · 編集とコマンドを確認なしで実行
 mode-auto-edits = auto · 編集を確認なしで実行
 mode-no-terminal = 端末がありません: --mode auto は編集とコマンドの実行をします
+mode-no-screen = この端末では確認できません (dumb、または 40×8 未満): --mode auto は編集とコマンドの実行をします
 mode-bubblewrap = サンドボックス bubblewrap、{ $network }
 mode-bubblewrap-closed = サンドボックス bubblewrap、{ $network }; `sandbox.top` は閉じています
 mode-landlock = サンドボックス Landlock、{ $network }; コマンドはワークスペースの最上位に何も作れません (bubblewrap をインストール)

@@ -68,7 +68,9 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? キー   q 実行したまま離れる   Ctrl-C 停止
-live-keys-tree = ↑↓ 選択   s 指示   c 中止   q 離れる   ? キー
+live-keys-tree = ↑↓ Enter 開く   s 指示   c 中止   q 離れる   ? キー
+live-keys-tree-stay = ↑↓ Enter 開く   s 指示   c 中止   ? キー
+live-keys-one-stay = ? キー   Ctrl-C 停止
 live-keys-answer = a { $task } に回答
 
 ## end of a run

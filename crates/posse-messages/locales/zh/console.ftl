@@ -17,8 +17,11 @@ run-asks-keys = a 输入回答
 run-cancel = 取消 { $task }? y 取消,其他键不取消
 run-leaving = 此步骤完成后离开   q 立即离开   Esc 留下
 run-not-done = 未执行: { $why }
+run-typed-keys = Enter 发送   Esc 放弃
+run-top-failed = 全屏显示失败
+run-limited = { $provider } 限流至 { $time };{ $n } 个任务在等待
 run-help =
-    ↑↓ 选择任务   s 引导   c 取消   Esc 取消选择
+    ↑↓ 选择任务   Enter 打开   s 引导   c 取消   Esc 取消选择
     a 回答问题或审批   q 让任务在后台继续运行
     Ctrl-T 显示思考   Ctrl-L 重绘   Ctrl-Z 挂起   Ctrl-C 停止,可恢复
 approved-elsewhere = 已由 { $by } 批准

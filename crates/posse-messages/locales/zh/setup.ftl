@@ -6,6 +6,7 @@ mode-ask-edits = ask · 每次编辑前都询问
 mode-auto = auto · 编辑和命令无需询问
 mode-auto-edits = auto · 编辑无需询问
 mode-no-terminal = 没有终端：--mode auto 会编辑并运行命令
+mode-no-screen = 此终端无法询问（dumb 或小于 40×8）：--mode auto 会编辑并运行命令
 mode-bubblewrap = 沙箱 bubblewrap，{ $network }
 mode-bubblewrap-closed = 沙箱 bubblewrap，{ $network }；`sandbox.top` 已关闭
 mode-landlock = 沙箱 Landlock，{ $network }；命令不能在工作区顶层新建任何内容（请安装 bubblewrap）

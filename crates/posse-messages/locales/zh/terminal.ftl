@@ -68,7 +68,9 @@ task-row-folded-more =
 ## keys
 
 live-keys-one = ? 按键   q 离开并继续运行   Ctrl-C 停止
-live-keys-tree = ↑↓ 选择   s 引导   c 取消   q 离开   ? 按键
+live-keys-tree = ↑↓ Enter 打开   s 引导   c 取消   q 离开   ? 按键
+live-keys-tree-stay = ↑↓ Enter 打开   s 引导   c 取消   ? 按键
+live-keys-one-stay = ? 按键   Ctrl-C 停止
 live-keys-answer = a 回答 { $task }
 
 ## end of a run

@@ -1,5 +1,6 @@
 //! Reports on a task for its parent, while it runs and when it has ended.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use crate::session::task::{Done, LiveTask, TaskProgress, TaskStage};
 const RESULT_TOKENS_MAX: u64 = 1_000;
 /// Limit on the preview of an announced result.
 const PREVIEW_CHARS: usize = 500;
+/// Warnings of one kind that name a task each; more are folded into one.
+const WARNINGS_EACH_MAX: usize = 1;
 /// Bytes of the task text that reports show.
 const TITLE_BYTES: usize = 200;
 
@@ -168,18 +171,52 @@ pub(crate) fn announcement(task: &LiveTask) -> String {
     }
 }
 
-/// Warns about an uncollected result. A cancelled task without text has none.
-pub(crate) fn uncollected_warning(task: &LiveTask) -> Option<String> {
-    let done = task.progress().done?;
+/// Tells whether a task ended with a result that its parent could collect. A cancelled task without text has none.
+pub(crate) fn has_result(task: &LiveTask) -> bool {
+    let Some(done) = task.progress().done else { return false };
     let has_text = done.as_ref().is_ok_and(|outcome| !outcome.text.trim().is_empty());
-    let status = status_of(&done);
-    let (id, agent) = (task.id.short(), task.agent.as_str());
-    (has_text || status != OutcomeStatus::Cancelled).then(|| {
-        format!(
-            "{id} ({agent}) ended as {}, and its result was not collected; `posse tasks show` has it",
-            status.wire()
-        )
-    })
+    has_text || status_of(&done) != OutcomeStatus::Cancelled
+}
+
+/// Warns about tasks that were cut off by the end of their parent, and about results that it did not collect. Many of a
+/// kind are one warning.
+pub(crate) fn leftover_warnings(cut_off: &[&LiveTask], uncollected: &[&LiveTask]) -> Vec<String> {
+    let id = |task: &&LiveTask| task.id.short().to_owned();
+    let mut warnings: Vec<String> = match cut_off.len() {
+        0..=WARNINGS_EACH_MAX => cut_off
+            .iter()
+            .map(|task| {
+                format!("{} was still running when its orchestrator ended, and was cancelled", id(task))
+            })
+            .collect(),
+        n => vec![format!(
+            "{n} tasks were still running when their orchestrator ended, and were cancelled: {}",
+            cut_off.iter().map(id).collect::<Vec<_>>().join(", ")
+        )],
+    };
+    let status =
+        |task: &LiveTask| task.progress().done.as_ref().map_or("ended", |done| status_of(done).wire());
+    match uncollected.len() {
+        0..=WARNINGS_EACH_MAX => warnings.extend(uncollected.iter().map(|task| {
+            format!(
+                "{} ({}) ended as {}, and its result was not collected; `posse tasks show` has it",
+                id(task),
+                task.agent.as_str(),
+                status(task)
+            )
+        })),
+        n => {
+            let mut by_status: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+            uncollected.iter().for_each(|task| by_status.entry(status(task)).or_default().push(id(task)));
+            let parts: Vec<String> =
+                by_status.iter().map(|(status, ids)| format!("{status}: {}", ids.join(", "))).collect();
+            warnings.push(format!(
+                "the results of {n} tasks were not collected; `posse tasks show` has them ({})",
+                parts.join("; ")
+            ));
+        }
+    }
+    warnings
 }
 
 fn preview(text: &str) -> String {

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use super::facades::{alias_tag, task_tag};
 use super::task::{Done, LiveTask, Tasks};
 use crate::budget::TaskAccount;
-use crate::delegation::{announcement, uncollected_warning};
+use crate::delegation::{announcement, has_result, leftover_warnings};
 use crate::driver::StopTokens;
 use crate::inbox::{ChildNews, InboxMessage, TaskInbox};
 use crate::ports::{ResultDelivery, TaskWorktree};
@@ -356,16 +356,11 @@ impl ChildNews for ChildTasks {
         let state = self.lock();
         let mut tasks: Vec<&Arc<LiveTask>> = state.tasks.values().collect();
         tasks.sort_by_key(|task| task.number());
-        let warning = |task: &Arc<LiveTask>| {
-            let id = task.id.short();
-            if !task.is_done() {
-                return (!task.start.link.detached).then(|| {
-                    format!("{id} was still running when its orchestrator ended, and was cancelled")
-                });
-            }
-            uncollected_warning(task).filter(|_| state.board.is_unread(id))
-        };
-        tasks.into_iter().filter_map(warning).collect()
+        let (ended, running): (Vec<&LiveTask>, Vec<&LiveTask>) =
+            tasks.into_iter().map(|task| &**task).partition(|task| task.is_done());
+        let cut_off: Vec<&LiveTask> = running.into_iter().filter(|task| !task.start.link.detached).collect();
+        let is_left = |task: &&LiveTask| has_result(task) && state.board.is_unread(task.id.short());
+        leftover_warnings(&cut_off, &ended.into_iter().filter(is_left).collect::<Vec<_>>())
     }
 }
 

@@ -427,6 +427,29 @@ async fn children_outlive_the_process_of_their_orchestrator() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn many_results_that_were_not_collected_are_one_warning() {
+    let script = r#"
+        boss:
+          - calls:
+              - {subagent: {action: spawn, agent: helper, task: one}}
+              - {subagent: {action: spawn, agent: helper, task: two}}
+              - {subagent: {action: spawn, agent: helper, task: three}}
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - calls: [{subagent: {action: collect, task_id: t_02}}]
+          - text: done
+        helper:
+          - text: found it
+    "#;
+    let outcome = session(script, Arc::new(MemoryStore::new()), Observers::default())
+        .run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    let folded =
+        "the results of 2 tasks were not collected; `posse tasks show` has them (completed: t_01, t_03)";
+    assert_eq!(outcome.warnings, [folded]);
+}
+
 /// Whatever the process dies of, an end is announced once in the conversation, and a call that told of it needs no announcement.
 #[tokio::test(start_paused = true)]
 async fn an_end_is_announced_once_also_over_a_crash() {

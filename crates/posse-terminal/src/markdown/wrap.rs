@@ -162,6 +162,17 @@ impl WordWrapper {
     }
 }
 
+impl StyledLine {
+    /// Splits the line between words, so that each piece has at most this many columns. Later pieces begin with `hang`.
+    pub fn wrap_words(&self, columns_max: usize, hang: &str) -> Vec<StyledLine> {
+        let indent: String = self.text().chars().take_while(|c| *c == ' ').collect();
+        let hang = StyledLine::plain(format!("{indent}{hang}"));
+        let mut wrapper = WordWrapper::new(columns_max, StyledLine::plain(&indent), hang).owing_first_line();
+        self.spans().iter().for_each(|span| wrapper.put(&span.text, span.style));
+        wrapper.finish()
+    }
+}
+
 /// Tells whether a line may break before and after this character: Chinese, Japanese and Korean text has no spaces.
 pub(super) fn is_ideographic(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}'

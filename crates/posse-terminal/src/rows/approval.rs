@@ -3,8 +3,8 @@
 use posse_core::approval::{ApprovalScope, ApprovalVerdict, DIFF_MARGIN, ParkedCall, call_lines, legible};
 use posse_messages::say;
 
-use super::figures;
 use super::model::RowState;
+use super::{figures, key_lines};
 use crate::diff::NumberedDiff;
 use crate::style::{StyledLine, SymbolSet, TextStyle, columns, cut_text};
 
@@ -65,13 +65,24 @@ impl ApprovalCard {
     /// Returns the number of rows that `lines` hides in this space.
     pub fn hidden(&self, width: usize, rows_max: usize) -> usize {
         let rows = self.body(width).len();
-        rows - body_rows(rows, rows_max)
+        rows - self.body_rows(rows, width, rows_max)
+    }
+
+    /// Returns the lines of keys: more than one in a narrow terminal.
+    pub fn key_rows(&self, width: usize) -> usize {
+        key_lines(&say!("card-keys"), width, SymbolSet::Unicode).len()
+    }
+
+    /// Returns the rows that a call gets beside title, keys and time; one of them says how many are hidden.
+    fn body_rows(&self, rows: usize, width: usize, rows_max: usize) -> usize {
+        let room = rows_max.saturating_sub(2 + self.key_rows(width));
+        if rows <= room { rows } else { room.saturating_sub(1) }
     }
 
     /// Lays the card out: title, as much of the call as fits, keys, time left.
     pub fn lines(&self, width: usize, rows_max: usize, symbols: SymbolSet, now_ms: u64) -> Vec<StyledLine> {
         let mut body = self.body(width);
-        let shown = body_rows(body.len(), rows_max);
+        let shown = self.body_rows(body.len(), width, rows_max);
         let hidden = body.len() - shown;
         body.truncate(shown);
         if hidden > 0 {
@@ -100,15 +111,15 @@ impl ApprovalCard {
         symbols: SymbolSet,
         now_ms: u64,
     ) -> Vec<StyledLine> {
+        let keys = key_lines(&say!("card-keys"), width, symbols);
         let width = width.saturating_sub(1);
         let left = figures::time(self.deadline_ms.saturating_sub(now_ms));
         let left = match self.on_deadline {
             ApprovalVerdict::Approve => say!("card-approved-in", left),
             ApprovalVerdict::Deny => say!("card-denied-in", left),
         };
-        let last =
-            [say!("card-keys"), left].map(|text| StyledLine::plain(format!("  {text}")).cut(width, symbols));
-        [self.title(width, symbols)].into_iter().chain(body).chain(last).collect()
+        let left = StyledLine::plain(format!("  {left}")).cut(width, symbols);
+        [self.title(width, symbols)].into_iter().chain(body).chain(keys).chain([left]).collect()
     }
 
     /// Formats the line that stays after the answer.
@@ -166,12 +177,6 @@ impl ApprovalCard {
         }
         line
     }
-}
-
-/// Returns the rows that a call gets beside title, keys and time; one of them says how many are hidden.
-fn body_rows(rows: usize, rows_max: usize) -> usize {
-    let room = rows_max.saturating_sub(3);
-    if rows <= room { rows } else { room.saturating_sub(1) }
 }
 
 /// Returns the value of an argument that names the target of a call.

@@ -9,7 +9,7 @@ use super::arrange::arrange_ended;
 use super::figures;
 use super::layout::TreeLayout;
 use super::model::{RowState, TreeModel, stop_text};
-use crate::style::{StyledLine, TextStyle};
+use crate::style::{StyledLine, TextStyle, columns};
 
 /// Subagents that get a row of their own at the end; more are folded by state.
 const CHILDREN_MAX: usize = 6;
@@ -35,9 +35,7 @@ impl TreeModel {
         } else if has_failed {
             last.insert(0, say!("task-end-no-file"));
         }
-        if !last.is_empty() {
-            lines.push(StyledLine::plain(layout.symbols.adapt(&format!("  {}", last.join(" · ")))));
-        }
+        lines.extend(hint_lines(&last, layout));
         lines
     }
 
@@ -82,6 +80,21 @@ impl TreeModel {
         line.push(&layout.symbols.adapt(&format!(" {}", parts.join(" · "))), TextStyle::PLAIN);
         line.cut(layout.columns.saturating_sub(1), layout.symbols)
     }
+}
+
+/// Puts commands on as few lines as have room for them. None is cut: it is there to be copied.
+fn hint_lines(hints: &[String], layout: &TreeLayout) -> Vec<StyledLine> {
+    let mut lines: Vec<String> = Vec::new();
+    for hint in hints {
+        match lines.last_mut() {
+            Some(line) if columns(line) + columns(hint) + 3 < layout.columns => {
+                line.push_str(" · ");
+                line.push_str(hint);
+            }
+            _ => lines.push(format!("  {hint}")),
+        }
+    }
+    lines.iter().map(|line| StyledLine::plain(layout.symbols.adapt(line))).collect()
 }
 
 /// Formats changed files, such as `2 files changed: src/auth.rs +2 −1 · tests/auth_test.rs +48 new`.

@@ -160,10 +160,18 @@ impl TreeModel {
         has_task: bool,
         now_ms: u64,
     ) -> Vec<StyledLine> {
+        let limits = self.limits();
+        let row = |branch: &str, task: &TaskId| {
+            let row = self.row(branch.to_owned(), task, now_ms);
+            match limits.iter().any(|limit| limit.tasks.contains(task)) {
+                true => RowView { action: say!("task-row-rate-limited"), ..row },
+                false => row,
+            }
+        };
         let rows: Vec<Option<RowView>> = items
             .iter()
             .map(|item| match &item.content {
-                ItemContent::Task(task) => Some(self.row(item.branch.clone(), task, now_ms)),
+                ItemContent::Task(task) => Some(row(&item.branch, task)),
                 ItemContent::Fold { .. } => None,
             })
             .collect();

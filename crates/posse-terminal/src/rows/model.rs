@@ -181,6 +181,7 @@ pub(super) struct TaskView {
 /// The model of a task, and what it used.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ModelUse {
+    pub(super) provider: String,
     /// Name without the provider.
     pub(super) name: String,
     pub(super) usage: Usage,
@@ -191,6 +192,12 @@ pub(super) struct ModelUse {
 }
 
 impl ModelUse {
+    /// Takes the name of a model, such as `openai:gpt-5-mini`.
+    fn rename(&mut self, model: &str) {
+        let (provider, name) = model.split_once(':').unwrap_or(("", model));
+        (self.provider, self.name) = (cell(provider), cell(name));
+    }
+
     /// Returns how full the context window is, in percent; 99 at most.
     pub(super) fn context_percent(&self) -> Option<u64> {
         let window = self.window.filter(|window| *window > 0)?;
@@ -325,6 +332,27 @@ impl TreeModel {
         files.into_values().collect()
     }
 
+    /// Returns the providers whose rate limit more than one task waits for: that is said once, not in every row.
+    pub fn limits(&self) -> Vec<ProviderLimit> {
+        let mut found: BTreeMap<&str, (u64, BTreeSet<TaskId>)> = BTreeMap::new();
+        for (task, view) in &self.tasks {
+            if let (RowState::Waiting, RowAction::Wait { since_ms, wait }) = (view.state, &view.action)
+                && let Some(retry_ms) = wait.retry_ms.filter(|_| wait.is_rate_limit)
+            {
+                let (until_ms, tasks) = found.entry(&view.model.provider).or_default();
+                *until_ms = (*until_ms).max(since_ms.saturating_add(retry_ms));
+                tasks.insert(task.clone());
+            }
+        }
+        let shared = found.into_iter().filter(|(_, (_, tasks))| tasks.len() > 1);
+        let limit = |(provider, (until_ms, tasks)): (&str, (u64, BTreeSet<TaskId>))| ProviderLimit {
+            provider: provider.to_owned(),
+            until_ms,
+            tasks,
+        };
+        shared.map(limit).collect()
+    }
+
     /// Formats the current activity of a task, or why it waits.
     pub(super) fn action(&self, task: &TaskId, now_ms: u64) -> String {
         let Some(view) = self.tasks.get(task) else { return String::new() };
@@ -352,6 +380,17 @@ impl TreeModel {
             RowAction::Stopped(stop) => view.ending(*stop),
         }
     }
+}
+
+/// A provider that takes no more calls for now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderLimit {
+    /// Name of the provider.
+    pub provider: String,
+    /// When the last of its tasks tries again.
+    pub until_ms: u64,
+    /// Tasks that wait for it.
+    pub tasks: BTreeSet<TaskId>,
 }
 
 /// Adds a later change of the same file.
@@ -451,13 +490,15 @@ impl TaskView {
                 self.set(RowState::Queued, RowAction::Text(queue_text(&place)));
             }
             Event::Started { agent, model, context_window, .. } => {
-                (self.agent, self.model.name) = (cell(agent), cell(short_model(model)));
+                self.agent = cell(agent);
+                self.model.rename(model);
                 self.model.window = *context_window;
                 self.begin(at_ms);
                 self.set(RowState::Working, RowAction::Model);
             }
             Event::Resumed { agent, model, context_window, turns, turns_max, usage, .. } => {
-                (self.agent, self.model.name) = (cell(agent), cell(short_model(model)));
+                self.agent = cell(agent);
+                self.model.rename(model);
                 self.model.window = *context_window;
                 (self.turn, self.turns_max, self.model.usage) = (*turns, *turns_max, *usage);
                 self.begin(at_ms);
@@ -470,7 +511,7 @@ impl TaskView {
                 self.set(RowState::Working, RowAction::Model);
             }
             Event::Replied { model, usage, .. } => {
-                self.model.name = cell(short_model(model));
+                self.model.rename(model);
                 self.model.context = usage.total();
                 self.model.usage.add(usage);
                 self.set(RowState::Working, RowAction::Idle);
@@ -654,11 +695,6 @@ fn row_state(status: OutcomeStatus) -> RowState {
         OutcomeStatus::Failed => RowState::Failed,
         OutcomeStatus::Cancelled => RowState::Cancelled,
     }
-}
-
-/// Returns the model without its provider.
-fn short_model(model: &str) -> &str {
-    model.split_once(':').map_or(model, |(_, name)| name)
 }
 
 /// Formats why a task stopped.

@@ -35,12 +35,19 @@ fn retry_cause(kind: FailureKind, status: Option<u16>, why: &str) -> String {
 pub struct AnnouncedWait {
     /// Milliseconds until the next attempt, counted from the event; `None` if that is open.
     pub retry_ms: Option<u64>,
+    /// The provider takes no more calls for now, from any task.
+    pub is_rate_limit: bool,
     why: String,
 }
 
 impl AnnouncedWait {
     /// Reads the wait that an event announces; `None` if it announces none.
     pub fn of(event: &Event) -> Option<Self> {
+        let is_rate_limit = matches!(
+            event,
+            Event::ModelRetry { kind: FailureKind::RateLimited, wait_ms: 1.., .. }
+                | Event::Waiting { why: WaitCause::RateLimited, .. }
+        );
         let (retry_ms, why) = match event {
             // Another model is asked at once.
             Event::ModelRetry { why, wait_ms: 0, .. } => (None, cell(why)),
@@ -55,7 +62,7 @@ impl AnnouncedWait {
             }
             _ => return None,
         };
-        Some(Self { retry_ms, why })
+        Some(Self { retry_ms, is_rate_limit, why })
     }
 
     /// Formats the wait with this much of it left.

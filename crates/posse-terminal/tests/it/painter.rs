@@ -246,7 +246,7 @@ fn scrollback_after_15_seconds(rows: usize) -> usize {
             screen.painter.commit(lines(&[&format!("note {step}")]));
         }
         let mut live = model.lines(&layout, screen.now_ms);
-        live.push(model.key_line(&layout));
+        live.push(model.key_line(&layout, true));
         assert!(live.len() <= rows - 2);
         screen.painter.show(live, CursorSpot::default());
         let frame = screen.frame();

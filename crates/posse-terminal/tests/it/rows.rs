@@ -9,7 +9,7 @@ use posse_core::id::{CallKey, TaskId};
 use posse_core::outcome::{OutcomeStatus, StopReason};
 use posse_core::reply::FailureKind;
 use posse_core::usage::Usage;
-use posse_terminal::rows::{ApprovalCard, RowDelta, RowState, TreeLayout, TreeModel};
+use posse_terminal::rows::{ApprovalCard, RowDelta, RowState, TreeLayout, TreeModel, key_lines};
 use posse_terminal::style::{StyledLine, SymbolSet, columns};
 
 const KEY: CallKey = CallKey { turn: 1, index: 0 };
@@ -187,7 +187,7 @@ fn one_agent_shows_its_action_and_no_task() {
 ● orchestrator  Grep "retry" in tests/login_test.rs     turn 3/50  $0.021   14s
 "#,
     );
-    let keys = tree.model.key_line(&TestTree::layout(80, 20)).text();
+    let keys = tree.model.key_line(&TestTree::layout(80, 20), true).text();
     assert_eq!(keys, "  ? keys   q leave it running   Ctrl-C stop");
 }
 
@@ -249,9 +249,52 @@ fn twenty_subagents_in_10_rows_are_folded_from_the_end() {
 └─ ✓ 4 completed     t_01 … t_03, t_06                            $0.179
 ",
     );
-    let keys = tree.model.key_line(&TestTree::layout(80, 7)).text();
-    assert_eq!(keys, "  a answer t_04   ↑↓ select   s steer   c cancel   q leave   ? keys");
+    let keys = tree.model.key_line(&TestTree::layout(80, 7), true).text();
+    assert_eq!(keys, "  a answer t_04   ↑↓ Enter open   s steer   c cancel   q leave   ? keys");
+    let narrow = tree.model.key_line(&TestTree::layout(60, 7), true).text();
+    assert_eq!(narrow, "  a answer t_04   ↑↓ Enter open   s steer   ? keys");
+    let stays = tree.model.key_line(&TestTree::layout(80, 7), false).text();
+    assert_eq!(stays, "  a answer t_04   ↑↓ Enter open   s steer   c cancel   ? keys");
     assert_eq!(tree.lines(80, 21).len(), 21, "24 rows show all");
+}
+
+#[test]
+fn a_limit_that_several_tasks_wait_for_is_said_once() {
+    let mut tree = TestTree::of_three();
+    assert_eq!(tree.model.limits(), [], "the row of a single task says it");
+    tree.retry(1, FailureKind::RateLimited, Some(429), 42_000);
+    let limits = tree.model.limits();
+    let until_ms = (tree.second + 42) * 1_000;
+    assert_eq!((limits.len(), limits[0].provider.as_str(), limits[0].until_ms), (1, "openai", until_ms));
+    assert_eq!(limits[0].tasks.len(), 2);
+    let lines = tree.lines(120, 20);
+    let limited: Vec<&String> = lines.iter().filter(|line| line.contains("  rate limited ")).collect();
+    assert!(limited.len() == 2 && !lines.iter().any(|line| line.contains("retry in")), "{lines:#?}");
+    tree.retry(1, FailureKind::Overloaded, Some(529), 42_000);
+    assert_eq!(tree.model.limits(), [], "an overload is of one call");
+}
+
+#[test]
+fn commands_at_the_end_are_never_cut() {
+    let mut tree = TestTree::new();
+    tree.start(0, "orchestrator", "Look", 1_000);
+    tree.finish(0, OutcomeStatus::Completed, StopReason::Answered, 1, 0);
+    let hints = ["diff", "undo", "show"].map(|verb| format!("posse tasks {verb} k3v9qd2m"));
+    let ends = |columns| texts(&tree.model.ending(&TestTree::layout(columns, 20), &hints, 0))[1..].to_vec();
+    assert_eq!(
+        ends(80),
+        ["  posse tasks diff k3v9qd2m · posse tasks undo k3v9qd2m", "  posse tasks show k3v9qd2m"]
+    );
+    assert_eq!(ends(40).len(), 3);
+    assert_eq!(ends(100).len(), 1);
+}
+
+#[test]
+fn keys_flow_into_the_width() {
+    let keys = "↑↓ selects a task   Enter opens it\nq leaves the task running";
+    let flow = |columns| texts(&key_lines(keys, columns, SymbolSet::Unicode));
+    assert_eq!(flow(80), ["  ↑↓ selects a task   Enter opens it   q leaves the task running"]);
+    assert_eq!(flow(40), ["  ↑↓ selects a task   Enter opens it", "  q leaves the task running"]);
 }
 
 #[test]
@@ -294,7 +337,7 @@ fn every_state_has_its_mark_in_both_symbol_sets() {
     assert_eq!(lines[5], "|- . 12 more queued  t_09 ... t_20");
     assert!(lines[6].starts_with("`- + 4 completed     t_01 ... t_03, t_06"));
     let mut others = tree.model.ending(&layout, &["posse tasks show k3v9".to_owned()], 0);
-    others.push(tree.model.key_line(&layout));
+    others.push(tree.model.key_line(&layout, true));
     let card = ApprovalCard::new(&parked("edit", r#"{"path":"a"}"#, Some(DIFF)));
     others.extend(card.lines(80, 20, SymbolSet::Ascii, 0));
     assert!(others.iter().all(|line| line.text().is_ascii()), "{:#?}", texts(&others));
