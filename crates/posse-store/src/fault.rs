@@ -69,6 +69,11 @@ pub(crate) fn from_io(path: &Path, error: io::Error) -> Error {
     if is_full(&error) { disk_full(path).caused_by(error) } else { unavailable(path).caused_by(error) }
 }
 
+/// Tells whether a store that cannot be opened for writing may still be read.
+pub(crate) fn may_be_readable(refusal: &Error) -> bool {
+    matches!(refusal.code(), ErrorCode::DiskFull | ErrorCode::StoreUnavailable)
+}
+
 pub(crate) fn corrupt(path: &Path) -> Error {
     let shown = path.display();
     Error::new(ErrorCode::StoreCorrupt, localized!("store-corrupt", shown))

@@ -22,7 +22,6 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use posse_core::Result;
 use posse_core::approval::{ApprovalAnswer, ApprovalRequest, ParkedCall};
 use posse_core::context::{
     ChangeResult, ContextEntry, ContextKey, ContextSnapshot, HistoryLine, SessionState, SnapshotLabel,
@@ -33,6 +32,7 @@ use posse_core::journal::Record;
 use posse_core::lease::{Lease, WritePaths, WriteState, WritingCommand};
 use posse_core::state::TaskState;
 use posse_core::usage::SpendingTotal;
+use posse_core::{Error, Result};
 use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, JournalStore, KeptAgent,
     LeaseRequest, LeaseStore, MessageReceipt, MessageStore, NewQuestion, NewTask, QuestionAnswer,
@@ -132,6 +132,24 @@ impl SqliteStore {
         let keeper = Keeper::new(path.clone(), settings.busy_max);
         let writer = StoreWriter::new(connection, path.clone(), settings.busy_max);
         Ok(Self { path, reader, keeper, writer })
+    }
+
+    /// Opens a store to read from it. Where there is no space left, or the file system is read-only, the store is open for
+    /// reading alone: every write fails with the refusal that is returned beside it.
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<(Self, Option<Error>)> {
+        let refusal = match Self::open(path.as_ref()) {
+            Ok(store) => return Ok((store, None)),
+            Err(e) => e,
+        };
+        if !fault::may_be_readable(&refusal) {
+            return Err(refusal);
+        }
+        // Whatever is wrong with reading, the first refusal says more.
+        let Ok((path, connection)) = open::connect_unwritable(path.as_ref()) else { return Err(refusal) };
+        let reader = StoreReader::opened(path.clone(), connection);
+        let keeper = Keeper::new(path.clone(), StoreSettings::default().busy_max);
+        let writer = StoreWriter::refusing(refusal.clone());
+        Ok((Self { path, reader, keeper, writer }, Some(refusal)))
     }
 
     /// Returns the path of the file, with the links of its directory resolved.

@@ -114,12 +114,55 @@ pub(crate) fn connect_reader(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-pub(crate) fn check(path: &Path) -> Result<StoreHealth> {
-    let bytes = fs::metadata(path).map_err(|e| fault::from_io(path, e))?.len();
+/// Opens a store that cannot be written, to read it; `SQLite` needs the file of the log's index for that, which may be
+/// missing and cannot be made.
+pub(crate) fn connect_unwritable(path: &Path) -> Result<(PathBuf, Connection)> {
+    let path = locate(path)?;
+    let usable = |connection: Connection| match schema::version(&connection, &path)? {
+        schema::VERSION => Ok(connection),
+        _ => Err(fault::unavailable(&path)),
+    };
+    let connection = connect_reader(&path)
+        .and_then(usable)
+        .or_else(|_| connect_alone(&path).and_then(usable))
+        .or_else(|_| connect_frozen(&path).and_then(usable))?;
+    Ok((path, connection))
+}
+
+/// Opens a connection that keeps the log's index in its memory, which takes a lock that no other process may have.
+fn connect_alone(path: &Path) -> Result<Connection> {
+    let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop))?;
+    set(&connection, path, |c| c.execute_batch("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON;"))?;
+    Ok(connection)
+}
+
+/// Opens a connection to a file that nothing can change. It does not read the log, so there must be none.
+fn connect_frozen(path: &Path) -> Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if fs::metadata(log).is_ok_and(|about| about.len() > 0) {
+        return Err(fault::unavailable(path));
+    }
+    let quoted: String =
+        path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("%{byte:02x}")).collect();
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(format!("file:{quoted}?immutable=1"), flags)
+        .map_err(|e| fault::from_sqlite(path, e))
+}
+
+/// Returns the path of an existing store, with the links of its directory resolved.
+fn locate(path: &Path) -> Result<PathBuf> {
     refuse_odd_file(path)?;
     let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = directory.canonicalize().map_err(|e| fault::from_io(path, e))?;
-    let path = path.file_name().map_or_else(|| path.to_owned(), |name| directory.join(name));
+    Ok(path.file_name().map_or_else(|| path.to_owned(), |name| directory.join(name)))
+}
+
+pub(crate) fn check(path: &Path) -> Result<StoreHealth> {
+    let bytes = fs::metadata(path).map_err(|e| fault::from_io(path, e))?.len();
+    let path = locate(path)?;
     let connection = connect_reader(&path)?;
     let schema = schema::version(&connection, &path)?;
     integrity(&connection, &path)?;

@@ -42,6 +42,11 @@ impl StoreReader {
         Self { path, connection: Arc::default() }
     }
 
+    /// Creates a reader of an open connection.
+    pub fn opened(path: PathBuf, connection: Connection) -> Self {
+        Self { path, connection: Arc::new(Mutex::new(Some(connection))) }
+    }
+
     /// Runs `query` on a blocking thread. Queries of one store run one after the other.
     pub fn read<T: Send + 'static>(
         &self,

@@ -67,6 +67,8 @@ pub(crate) struct StoreWriter {
 enum WriterThread {
     Idle(Box<GroupCommitter>, Receiver<QueuedJob>),
     Running(JoinHandle<()>),
+    /// The store is open for reading alone.
+    Refusing(Error),
     Ended,
 }
 
@@ -78,6 +80,11 @@ impl StoreWriter {
         Self { jobs: Some(jobs), thread: Mutex::new(WriterThread::Idle(committer, queue)) }
     }
 
+    /// Creates a writer that answers every job with this error.
+    pub fn refusing(refusal: Error) -> Self {
+        Self { jobs: None, thread: Mutex::new(WriterThread::Refusing(refusal)) }
+    }
+
     /// Queues a job at once; it is written even if the caller stops waiting. The answer comes when it is durable.
     pub fn write<T: Send + 'static>(
         &self,
@@ -87,13 +94,20 @@ impl StoreWriter {
         let sent = match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
             Some(Ok(())) => self.start_thread(),
             Some(Err(TrySendError::Full(_))) => Err(queue_full()),
-            Some(Err(TrySendError::Disconnected(_))) | None => Err(writer_ended()),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(self.refusal()),
         };
         Box::pin(async {
             sent?;
             // The sender is dropped without an answer if a commit panicked.
             answer.await.unwrap_or_else(|_| Err(writer_ended()))
         })
+    }
+
+    fn refusal(&self) -> Error {
+        match &*self.thread.lock().unwrap_or_else(PoisonError::into_inner) {
+            WriterThread::Refusing(refusal) => refusal.clone(),
+            WriterThread::Idle(..) | WriterThread::Running(_) | WriterThread::Ended => writer_ended(),
+        }
     }
 
     fn start_thread(&self) -> Result<()> {

@@ -66,6 +66,7 @@ fn this_process_plays_the_role_it_was_given() {
         "share" => crate::context::share(&place, &name),
         "answer" => crate::processes::answer(&place, &name),
         "fill" => crate::full_disk::fill(&place),
+        "read" => crate::full_disk::read_unwritable(&place),
         other => panic!("no role `{other}`"),
     }
 }

@@ -69,6 +69,46 @@ fn a_file_that_may_not_grow_fails_the_append_and_nothing_else() {
     assert_eq!(Other::start_under(shell, "fill", &path, "").hear_all(), ["done"]);
 }
 
+/// The child's part: it may write no byte to any file, and reads.
+pub fn read_unwritable(path: &Path) {
+    setrlimit(Resource::Fsize, Rlimit { current: Some(0), maximum: None }).unwrap();
+    assert_eq!(SqliteStore::open(path).err().map(|e| e.code()), Some(ErrorCode::DiskFull));
+    let (store, refusal) = SqliteStore::open_to_read(path).unwrap();
+    let id = TaskId::root("s");
+    block_on(async {
+        let refused = store.append(&id, 1, &[replied("x", 1, 1)]).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::DiskFull, "{refused:?}");
+        assert_eq!(refusal.unwrap().code(), ErrorCode::DiskFull);
+        say(store.records(&id).await.unwrap().len());
+    });
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_read_with_its_log_or_without() {
+    let (directory, path) = place();
+    let id = TaskId::root("s");
+    let store = open(&path);
+    let write = |n| block_on(store.append(&id, 1, &[replied("x", n, 1)])).unwrap();
+    block_on(store.create(new_task(id.as_str()))).unwrap();
+    (0..3).for_each(write);
+    // What a killed process leaves: a log, and no index of it.
+    let left = directory.path().join("left").join("posse.db");
+    std::fs::create_dir(left.parent().unwrap()).unwrap();
+    for file in ["posse.db", "posse.db-wal"] {
+        std::fs::copy(path.with_file_name(file), left.with_file_name(file)).unwrap();
+    }
+    assert!(std::fs::metadata(left.with_file_name("posse.db-wal")).unwrap().len() > 0);
+    drop(store);
+    for place in [&left, &path] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"trap '' XFSZ; exec "$0" "$@""#]).arg(std::env::current_exe().unwrap());
+        let said = Other::start_under(shell, "read", place, "").hear_all();
+        assert_eq!(said, ["4"], "{}", place.display());
+    }
+    // Nothing was lost by reading.
+    assert_eq!(block_on(open(&left).records(&id)).unwrap().len(), 4);
+}
+
 /// The same with a real full file system, where this user may mount one; the test above needs no rights.
 #[cfg(target_os = "linux")]
 #[test]
