@@ -278,14 +278,8 @@ pub struct TrustArgs {
 pub enum TasksCommand {
     /// List tasks, newest first.
     List(ListArgs),
-    /// Show one task turn by turn, with its answer.
-    Show {
-        /// Task id or id prefix.
-        task: String,
-        /// Print one result in full, such as 3.0.
-        #[arg(long, value_name = "TURN.INDEX")]
-        result: Option<String>,
-    },
+    /// Show what a task did, turn by turn, with its answer.
+    Show(ShowArgs),
     /// Export the whole conversation of a task, one JSON object per line.
     Export {
         /// Task id or id prefix.
@@ -374,6 +368,21 @@ pub enum TasksCommand {
         #[arg(long)]
         force: bool,
     },
+}
+
+#[derive(ClapArgs)]
+pub struct ShowArgs {
+    /// Task id or id prefix.
+    pub task: String,
+    /// Print one turn as a whole: words, calls and results.
+    #[arg(long, value_name = "N", conflicts_with_all = ["result", "text"])]
+    pub turn: Option<u32>,
+    /// Print the whole answer.
+    #[arg(long, conflicts_with = "result")]
+    pub text: bool,
+    /// Print one result in full, such as 3.0.
+    #[arg(long, value_name = "TURN.INDEX")]
+    pub result: Option<String>,
 }
 
 #[derive(ClapArgs)]

@@ -4,13 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod columns;
 mod commands;
 mod complete;
 mod help;
 mod lists;
 mod material;
-mod prompt_history;
 mod render;
 mod retention;
 mod setup;
@@ -23,6 +21,7 @@ use std::process::ExitCode;
 
 use posse_messages::{Language, say, speak};
 use posse_setup::{config, config_edit, keys, mode, worktrees};
+use posse_terminal::{columns, prompt as prompt_history};
 use rustix::process::DumpableBehavior;
 
 fn main() -> ExitCode {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_setup::config::Config;
@@ -101,6 +102,15 @@ pub fn in_project(directory: &Path) -> impl Fn(&Path) -> bool + use<> {
 /// Opens the store without loading a configuration.
 pub fn store(global: &GlobalArgs) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state_dir(global)?.join(STORE))?))
+}
+
+/// Opens the store to read from it. Where it cannot be written, for lack of space, that is said.
+pub fn store_to_read(global: &GlobalArgs) -> Result<Arc<SqliteStore>> {
+    let (store, refusal) = SqliteStore::open_to_read(state_dir(global)?.join(STORE))?;
+    if let Some(refusal) = refusal {
+        terminal::note(&say!("store-only-read", why = visible(refusal.message())));
+    }
+    Ok(Arc::new(store))
 }
 
 /// Opens the store if there is one, and creates none.

@@ -11,11 +11,13 @@ use posse_console::{ConsoleIo, ConsoleOptions, NoticeForm};
 use posse_core::Error;
 use posse_core::text::visible;
 use posse_messages::say;
+use posse_terminal::pager;
 use posse_terminal::rows::TreeLayout;
 use posse_terminal::style::{StylePalette, StyledLine, SymbolSet};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::termios::{LocalModes, OptionalActions, Termios};
 use serde_json::Value;
+use tokio::signal::unix::SignalKind;
 
 use posse_setup::config::SymbolChoice;
 
@@ -68,6 +70,39 @@ pub fn out_foreign(text: &str) {
         out(&visible(text));
     } else {
         out(text);
+    }
+}
+
+/// Prints text of a model, a tool or a file as [`out_foreign`] does, through a pager if it is longer than the terminal.
+pub fn page_text(text: &str) {
+    if io::stdout().is_terminal() { page(&visible(text)) } else { out(text) }
+}
+
+/// Prints a text, through a pager if it is longer than the terminal.
+pub fn page(text: &str) {
+    let is_shown = pager(text).is_some_and(|command| {
+        // Ctrl-C is for the pager.
+        let _held = crate::signals::receiver(SignalKind::interrupt());
+        pager::show(&command, variable("LESS").is_some(), &format!("{text}\n")).is_ok()
+    });
+    if !is_shown {
+        out(text);
+    }
+}
+
+/// Returns the command line of the pager, if one is wanted here and the text needs one.
+fn pager(text: &str) -> Option<String> {
+    let is_dumb = variable("TERM").is_some_and(|name| name == "dumb");
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_row > 1)?;
+    let columns = usize::from(size.ws_col.max(1));
+    let rows: usize = text.lines().map(|line| line.chars().count().div_ceil(columns).max(1)).sum();
+    if is_dumb || !io::stdout().is_terminal() || rows < usize::from(size.ws_row) {
+        return None;
+    }
+    match std::env::var("PAGER") {
+        // Set to nothing, or to a program that is no pager: none is wanted.
+        Ok(named) => Some(named).filter(|named| !matches!(named.trim(), "" | "cat")),
+        Err(_) => Some("less".to_owned()),
     }
 }
 

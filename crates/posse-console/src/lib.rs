@@ -31,7 +31,11 @@
 pub mod ask;
 pub mod chat;
 mod console;
+pub mod partial;
+pub mod plain;
 pub mod run;
+pub mod story;
 pub mod top;
+pub mod words;
 
 pub use console::{Console, ConsoleEvent, ConsoleEvents, ConsoleIo, ConsoleOptions, NoticeForm};

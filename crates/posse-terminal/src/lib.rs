@@ -4,11 +4,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod columns;
 pub mod dialog;
 pub mod diff;
 pub mod input;
 pub mod keys;
 pub mod markdown;
+pub mod pager;
 pub mod painter;
 pub mod prompt;
 pub mod rows;

@@ -5,6 +5,7 @@
 
 mod buffer;
 mod editor;
+mod file;
 mod history;
 mod layout;
 mod matching;
@@ -13,6 +14,7 @@ mod picker;
 
 pub use buffer::{CursorMove, PromptBuffer, TextSpan};
 pub use editor::{PromptAction, PromptEditor};
+pub use file::HistoryFile;
 pub use history::{HISTORY_ENTRIES_MAX, PromptHistory, decode_history, encode_entry};
 pub use layout::{LiveRows, PromptLayout};
 pub use matching::match_score;

@@ -41,8 +41,41 @@ pub struct EditedFile {
     pub change: FileChange,
     /// Incompleteness of the diff, if any.
     pub gap: Option<DiffGap>,
+    /// Tasks that changed it, in order.
+    pub authors: Vec<EditAuthor>,
     /// Contents before and after, where both are known.
     contents: Option<(FileContent, FileContent)>,
+}
+
+/// A task that changed a file, with the turns in which it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditAuthor {
+    pub task: TaskId,
+    pub agent: String,
+    pub turns: Vec<u32>,
+}
+
+impl EditAuthor {
+    /// Formats the turns: `2`, `2–4, 7`.
+    pub fn turn_list(&self) -> String {
+        let mut spans: Vec<(u32, u32)> = Vec::new();
+        for turn in &self.turns {
+            match spans.last_mut() {
+                Some((_, last)) if *last + 1 == *turn => *last = *turn,
+                _ => spans.push((*turn, *turn)),
+            }
+        }
+        let shown = spans.iter().map(|(first, last)| match first == last {
+            true => first.to_string(),
+            false => format!("{first}–{last}"),
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the task, its agent and its turns.
+    pub fn to_json(&self) -> Value {
+        json!({ "task_id": self.task.as_str(), "agent": self.agent, "turns": self.turns })
+    }
 }
 
 /// Reason why a diff is incomplete.
@@ -107,13 +140,39 @@ pub async fn gather(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Ve
     let EditHistory { start, by_path } = EditHistory::read(store, id, span).await?;
     // Reads only changed files, so the disk access is short.
     let place = PresentFiles::of(&start);
-    Ok(by_path.into_iter().filter_map(|(path, history)| edited(path, history, &place)).collect())
+    let edited = |(path, history): (String, FileHistory)| {
+        let authors = history.authors;
+        edited(path, history.touches, &place).map(|file| EditedFile { authors, ..file })
+    };
+    Ok(by_path.into_iter().filter_map(edited).collect())
+}
+
+/// What happened to one file, in order, and who did it.
+#[derive(Default)]
+struct FileHistory {
+    touches: Vec<TouchKind>,
+    authors: Vec<EditAuthor>,
+}
+
+impl FileHistory {
+    fn add(&mut self, touch: FileTouch, tasks: &[(TaskId, String)]) {
+        self.touches.push(touch.how);
+        let Some((task, agent)) = tasks.get(touch.order.1) else { return };
+        match self.authors.iter_mut().find(|author| author.task == *task) {
+            Some(author) if author.turns.contains(&touch.turn) => {}
+            Some(author) => author.turns.push(touch.turn),
+            None => {
+                let (task, agent, turns) = (task.clone(), agent.clone(), vec![touch.turn]);
+                self.authors.push(EditAuthor { task, agent, turns });
+            }
+        }
+    }
 }
 
 /// Changes of a task and its subagents in its workspace, by path and in the order they happened.
 struct EditHistory {
     start: TaskStart,
-    by_path: BTreeMap<String, Vec<TouchKind>>,
+    by_path: BTreeMap<String, FileHistory>,
 }
 
 impl EditHistory {
@@ -123,7 +182,9 @@ impl EditHistory {
         let records: Vec<Record> = stored.into_iter().map(|stored| stored.record).collect();
         let start = start_of(&records)?;
         let mut touches = EditTimeline::read(&records[window.records.clone()], 0);
+        let mut tasks = vec![(id.clone(), start.agent.name.as_str().to_owned())];
         for (number, row) in below(store, id).await?.into_iter().enumerate() {
+            tasks.push((row.id.clone(), row.agent.clone()));
             if !window.created_ms.contains(&row.created_ms) {
                 continue;
             }
@@ -133,9 +194,9 @@ impl EditHistory {
             }
         }
         touches.sort_by_key(|touch| touch.order);
-        let mut by_path: BTreeMap<String, Vec<TouchKind>> = BTreeMap::new();
-        for FileTouch { path, how, .. } in touches {
-            by_path.entry(path).or_default().push(how);
+        let mut by_path: BTreeMap<String, FileHistory> = BTreeMap::new();
+        for touch in touches {
+            by_path.entry(touch.path.clone()).or_default().add(touch, &tasks);
         }
         Ok(Self { start, by_path })
     }
@@ -197,6 +258,7 @@ struct FileTouch {
     path: String,
     /// Order: time, then task, then position in its journal.
     order: (u64, usize, usize),
+    turn: u32,
     how: TouchKind,
 }
 
@@ -251,7 +313,7 @@ impl EditTimeline {
             |image: &FileImage| result.changed.iter().any(|change| change.path == image.change.path);
         for change in result.changed.iter().filter(|_| canonical(&result.name) != DELEGATION) {
             if !images.iter().any(|image| image.change.path == change.path) {
-                self.touch(change.path.clone(), self.last_ms, TouchKind::Unkept(change.kind));
+                self.touch(change.path.clone(), self.last_ms, result.key, TouchKind::Unkept(change.kind));
             }
         }
         for image in images {
@@ -264,13 +326,13 @@ impl EditTimeline {
 
     fn edited(&mut self, image: FileImage, doubtful: bool) {
         let call = self.calls.get(&image.key).cloned();
-        let (path, ms) = (image.change.path.clone(), image.saved_ms);
-        self.touch(path, ms, TouchKind::Edited { image: Box::new(image), call, doubtful });
+        let (path, ms, key) = (image.change.path.clone(), image.saved_ms, image.key);
+        self.touch(path, ms, key, TouchKind::Edited { image: Box::new(image), call, doubtful });
     }
 
-    fn touch(&mut self, path: String, ms: u64, how: TouchKind) {
+    fn touch(&mut self, path: String, ms: u64, key: CallKey, how: TouchKind) {
         let order = (ms, self.task, self.touches.len());
-        self.touches.push(FileTouch { path, order, how });
+        self.touches.push(FileTouch { path, order, turn: key.turn, how });
     }
 }
 
@@ -306,7 +368,8 @@ fn edited(path: String, mut history: Vec<TouchKind>, place: &PresentFiles) -> Op
     let doubts = settle(&path, &mut history, place);
     let Some(last) = history.last() else {
         let change = FileChange::named(path);
-        return doubts.then_some(EditedFile { change, gap: Some(DiffGap::InDoubt), contents: None });
+        let (gap, authors) = (Some(DiffGap::InDoubt), Vec::new());
+        return doubts.then_some(EditedFile { change, gap, authors, contents: None });
     };
     let (before, mut gap) = before(&history);
     let after = after(&path, last, place);
@@ -332,7 +395,8 @@ fn edited(path: String, mut history: Vec<TouchKind>, place: &PresentFiles) -> Op
     if doubts {
         gap = Some(DiffGap::InDoubt);
     }
-    Some(EditedFile { change: FileChange { path, kind, lines }, gap, contents })
+    let change = FileChange { path, kind, lines };
+    Some(EditedFile { change, gap, authors: Vec::new(), contents })
 }
 
 /// Drops changes in doubt that did not happen, by the current content. Returns true if that cannot tell.

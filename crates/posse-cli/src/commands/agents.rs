@@ -23,20 +23,25 @@ use crate::setup::{Setup, user_config_dir};
 use crate::{lists, terminal};
 use view::{AgentView, inspector};
 
-/// Warns about the mistakes in an agent's file that `posse agents check` would report.
+/// Warns about the mistakes in an agent's file that `posse agents check` would report: the first, in one line, and where
+/// the others are.
 pub fn warn_about(setup: &Setup, how: &RunOptions, name: &str) -> Result<()> {
     let snapshot = setup.snapshot();
     let Some(entry) = snapshot.entry(name) else { return Ok(()) };
     let reports = inspector(setup, &how.common.allow)?.check(entry);
     // Files that this one shadows have no effect here.
-    for remark in reports.first().iter().flat_map(|report| &report.remarks) {
-        let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let text = format!("{}{line}: {}", view::place(setup, &entry.chosen.read.origin.path), remark.text);
-        terminal::note(&say!("warning", text = visible(&text)));
-        if let Some(hint) = &remark.hint {
-            terminal::note(&format!("  {}", say!("error-hint", hint = visible(hint.as_str()))));
-        }
-    }
+    let remarks = reports.first().map(|report| report.remarks.as_slice()).unwrap_or_default();
+    let Some(first) = remarks.iter().min_by_key(|remark| remark.severity != RemarkSeverity::Error) else {
+        return Ok(());
+    };
+    let line = first.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let place = view::place(setup, &entry.chosen.read.origin.path);
+    let more = match remarks.len() - 1 {
+        0 => say!("agent-file-look", name),
+        n => say!("agent-file-look-more", name, n),
+    };
+    let text = format!("{place}{line}: {} · {more}", first.text);
+    terminal::note(&say!("warning", text = visible(&text)));
     Ok(())
 }
 

@@ -30,7 +30,10 @@ use crate::{lists, setup, terminal};
 const LOOK: Duration = Duration::from_millis(300);
 
 pub async fn run(global: &GlobalArgs, command: ApprovalsCommand) -> Result<ExitCode> {
-    let store = setup::store(global)?;
+    let store = match command {
+        ApprovalsCommand::List { .. } | ApprovalsCommand::Show { .. } => setup::store_to_read(global)?,
+        _ => setup::store(global)?,
+    };
     match command {
         ApprovalsCommand::List { newest } => list(&store, newest, global.json).await,
         ApprovalsCommand::Show { id } => show(&store, &id, global.json).await,

@@ -23,7 +23,7 @@ use super::tasks::age;
 use crate::args::{ContextArgs, ContextCommand, GlobalArgs};
 use crate::columns::PaddedCell;
 use crate::render::tokens;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use crate::terminal;
 
 /// Far above the token limit of a value, so that the error names the token limit.
@@ -31,7 +31,12 @@ const VALUE_BYTES_MAX: u64 = 1 << 20;
 
 pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let store = setup.store()?;
+    let store = match args.command {
+        ContextCommand::List | ContextCommand::Read { .. } | ContextCommand::History { .. } => {
+            setup::store_to_read(global)?
+        }
+        _ => setup.store()?,
+    };
     setup.telemetry.open_log()?;
     let session = match &args.session {
         Some(wanted) => find_session(&*store, wanted).await?,

@@ -19,7 +19,7 @@ use crate::retention::millis;
 use crate::{lists, setup, terminal};
 
 pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
-    let store = setup::store(global)?;
+    let store = setup::store_to_read(global)?;
     let since_ms = args.since.map_or(0, |span| now_ms().saturating_sub(millis(span)));
     let mut lines = store.spending(group(args.by), since_ms).await?;
     if args.by == CostGroup::Project {

@@ -16,11 +16,11 @@ use posse_telemetry::transcript;
 
 use super::tasks::{find, status};
 use crate::args::GlobalArgs;
-use crate::setup::Setup;
+use crate::setup;
 use crate::terminal;
 
 pub async fn run(global: &GlobalArgs, wanted: &str, out: Option<&Path>, tree: bool) -> Result<ExitCode> {
-    let store = Setup::load(global)?.store()?;
+    let store = setup::store_to_read(global)?;
     let task = find(&*store, wanted).await?;
     let tasks = if tree { with_descendants(&*store, task).await? } else { vec![task] };
     let mut text = String::new();

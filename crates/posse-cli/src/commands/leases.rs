@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::tasks::{age, find};
 use crate::args::{GlobalArgs, LeasesArgs, LeasesCommand};
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, args: LeasesArgs) -> Result<ExitCode> {
@@ -27,8 +27,7 @@ pub async fn run(global: &GlobalArgs, args: LeasesArgs) -> Result<ExitCode> {
 }
 
 async fn list(global: &GlobalArgs) -> Result<ExitCode> {
-    let setup = Setup::load(global)?;
-    let store = setup.store()?;
+    let (setup, store) = (Setup::load(global)?, setup::store_to_read(global)?);
     let held = store.leases().await?;
     if held.is_empty() && !global.json {
         terminal::note(&say!("no-leases"));

@@ -18,13 +18,16 @@ use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
-use crate::setup::{PROCESS, ProjectScope, Setup, in_project};
+use crate::setup::{self, PROCESS, ProjectScope, in_project};
 use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, command: SessionsCommand) -> Result<ExitCode> {
-    let store = Setup::load(global)?.store()?;
+    if let SessionsCommand::List { limit, all } = command {
+        return list(&*setup::store_to_read(global)?, limit, all, global.json).await;
+    }
+    let store = setup::store(global)?;
     let (session, done) = match command {
-        SessionsCommand::List { limit, all } => return list(&*store, limit, all, global.json).await,
+        SessionsCommand::List { .. } => return Ok(ExitCode::SUCCESS),
         SessionsCommand::Archive { session } => {
             let id = find_session(&*store, &session).await?;
             store.archive_session(&id, now_ms()).await?;

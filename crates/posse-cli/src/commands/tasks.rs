@@ -3,27 +3,22 @@
 pub mod changes;
 mod control;
 mod list;
+mod show;
 pub mod undo;
 pub mod watch;
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use posse_core::approval::ApprovalVerdict;
 use posse_core::budget::BudgetCaps;
 use posse_core::context::wire::utc;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::journal::{Record, TaskStart, start_of};
-use posse_core::message::Block;
+use posse_core::journal::{TaskStart, start_of};
 use posse_core::mode::WorkMode;
 use posse_core::outcome::OutcomeStatus;
-use posse_core::run::replay;
 use posse_core::state::TaskState;
-use posse_core::text::{head_and_tail, prefix};
-use posse_core::tool::ToolEffect;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result, spans};
 use posse_mcp::registry::{ServerFilter, is_about_servers};
@@ -43,17 +38,13 @@ use super::run::{self, SessionPlan};
 use super::{export, gc, review};
 use crate::args::{ApprovalsCommand, ExtraLimits, GlobalArgs, RunOptions, TaskFlags, TasksCommand};
 use crate::mode::ModeChoice;
-use crate::render::{changes, price, tokens, with_subagents};
 use crate::setup::{self, Setup, ToolInventory, in_project};
 use crate::{retention, terminal};
-
-/// Longest result in a transcript; `--result` shows one in full.
-const SHOWN: usize = 600;
 
 pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode> {
     match command {
         TasksCommand::List(filter) => list::run(global, &filter).await,
-        TasksCommand::Show { task, result } => show(global, &task, result.as_deref()).await,
+        TasksCommand::Show(args) => show::run(global, &args).await,
         TasksCommand::Export { task, out, tree } => export::run(global, &task, out.as_deref(), tree).await,
         TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
         TasksCommand::Watch { task } => watch::run(global, task.as_deref()).await,
@@ -76,52 +67,6 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
         }
         TasksCommand::Delete { tasks, force } => gc::delete(global, &tasks, force).await,
     }
-}
-
-async fn show(global: &GlobalArgs, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
-    let setup = Setup::load(global)?;
-    let store = setup.store()?;
-    let row = find(&*store, wanted).await?;
-    let records = store.records(&row.id).await?;
-    if let Some(key) = result {
-        return show_result(&row.id, &records, key);
-    }
-    // Sandbox tier of its processes.
-    let tier = start_of(&records)?.grant.sandbox();
-    let tree = store.tree_total(&row.id).await?;
-    let tool_calls = tool_calls(&records);
-    if global.json {
-        let mut shown = row_json(&row, &tree);
-        shown["tool_calls"] = json!(tool_calls);
-        shown["sandbox"] = json!(tier.wire());
-        terminal::out(&shown.to_string());
-        for record in &records {
-            terminal::out(&String::from_utf8_lossy(&record.encode()));
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let (own, turns) = (row.total, say!("turns-shown", n = row.turns()));
-    let (used, cost) = (tokens(own.tokens()), price(&own));
-    let (id, agent, status) = (&row.id, &row.agent, status(&row));
-    let tools = tool_calls.map(|calls| format!(" · {}", say!("many-tools", n = calls))).unwrap_or_default();
-    let below = with_subagents(&tree);
-    terminal::out(&format!(
-        "{id} · {agent} · {status} · {turns}{tools} · {used} · {cost}{below} · sandbox {tier}"
-    ));
-    for record in &records {
-        for line in lines(record) {
-            terminal::out_foreign(&line);
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Counts the tool calls in a journal as its outcome does; `None` for a damaged journal, which is shown all the same.
-fn tool_calls(records: &[Record]) -> Option<u32> {
-    // No tool is called here, so their effects do not matter.
-    let grant = start_of(records).ok()?.grant;
-    let effects: BTreeMap<_, _> = grant.tools().map(|name| (name.to_owned(), ToolEffect::Unsafe)).collect();
-    Some(replay(records, effects, 0).ok()?.run.tool_calls())
 }
 
 async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result<ExitCode> {
@@ -307,96 +252,6 @@ fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
         // An ended task gets no more records.
         "completed_at": (!row.state.is_running()).then(|| utc(row.updated_ms)),
     })
-}
-
-fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
-    let found = records.iter().find_map(|record| match record {
-        Record::Done { result, full_text, .. } if result.key.to_string() == key => {
-            Some(full_text.as_ref().unwrap_or(&result.text))
-        }
-        _ => None,
-    });
-    let Some(text) = found else {
-        return Err(Error::new(ErrorCode::InvalidRequest, say!("result-unknown", id, key = prefix(key, 40)))
-            .hint(say!("result-unknown-hint")));
-    };
-    terminal::out_foreign(text);
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Formats a record for people.
-fn lines(record: &Record) -> Vec<String> {
-    match record {
-        Record::Started(start) => vec![format!("> {}", start.task)],
-        Record::Said { text, .. } | Record::Steered { text, .. } => vec![format!("> {text}")],
-        Record::Asked { .. } | Record::Observed { .. } => Vec::new(),
-        Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
-        Record::Unanswered { failure, .. } => vec![format!("! {}", say!("record-model", failure))],
-        Record::Intended { .. } | Record::Saved { .. } => Vec::new(),
-        Record::Resolved { key, approval, verdict, by, .. } => {
-            let verdict = match verdict {
-                ApprovalVerdict::Approve => "approved",
-                ApprovalVerdict::Deny => "denied",
-            };
-            let named = approval.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
-            vec![format!("-- [{key}] {verdict} by {by}{named}")]
-        }
-        Record::Done { result, .. } => {
-            let mark = if result.in_doubt {
-                format!(" ({})", say!("mark-in-doubt"))
-            } else if result.is_error {
-                format!(" ({})", say!("state-error"))
-            } else {
-                String::new()
-            };
-            let text = head_and_tail(&result.text, SHOWN);
-            let mut lines = vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))];
-            if !result.changed.is_empty() {
-                let files = changes(&result.changed, false);
-                lines.push(format!("  [{}] {}", result.key, say!("plain-changed", files)));
-            }
-            lines
-        }
-        Record::Checked { errors, .. } if errors.is_empty() => {
-            vec![format!("-- {}", say!("record-schema-met"))]
-        }
-        Record::Checked { errors, .. } => {
-            let unmet = say!("record-schema-unmet");
-            vec![format!("-- {unmet}\n        {}", errors.join("\n        "))]
-        }
-        Record::Verifying { .. } => Vec::new(),
-        Record::Verified { evidence, .. } => {
-            let output = head_and_tail(evidence.output.trim_end(), SHOWN);
-            let text =
-                format!("-- {}: {} · {}\n{output}", say!("row-verify"), evidence.command, evidence.ending());
-            vec![text.trim_end().replace('\n', "\n        ")]
-        }
-        Record::Resumed { epoch, .. } => vec![format!("-- {}", say!("record-resumed", epoch))],
-        Record::Regranted { grant, .. } => {
-            vec![format!("-- {}", say!("record-regranted", mode = WorkMode::of(grant)))]
-        }
-        Record::Withdrawn { tools, .. } => {
-            vec![format!("-- {}", say!("record-withdrawn", tools = tools.join(", ")))]
-        }
-        Record::BudgetSpent { shortfall, .. } => {
-            vec![format!("-- {}", say!("record-budget-spent", shortfall))]
-        }
-        Record::Cancelled { .. } => vec![format!("-- {}", say!("record-cancelled"))],
-        Record::Finished { outcome, .. } => {
-            vec![format!("-- {} · {}", outcome.status().wire(), outcome.stop.wire())]
-        }
-    }
-}
-
-fn block_line(block: &Block) -> Option<String> {
-    match block {
-        Block::Text { text, .. } if text.trim().is_empty() => None,
-        Block::Text { text, .. } => Some(text.clone()),
-        Block::Thinking { .. } | Block::Opaque { .. } => None,
-        Block::ToolCall(call) => {
-            Some(format!("  · {} {}", call.name, head_and_tail(call.arguments.as_object_text(), SHOWN)))
-        }
-    }
 }
 
 /// Formats the time since then.

@@ -57,7 +57,8 @@ fn the_price_of_a_task_includes_its_subagents_everywhere() {
     let listed = place.run(["tasks", "list"]).stdout;
     assert!(listed.lines().any(|line| line.starts_with(id) && line.contains(" $0.0100 ")), "{listed}");
     let shown = place.run(["tasks", "show", id]).stdout;
-    assert!(shown.starts_with(&format!("{id} · orchestrator · completed · 4 turns · ")), "{shown}");
+    assert!(shown.starts_with(&format!("✓ orchestrator {id} · completed · ")), "{shown}");
+    assert!(shown.contains(" · 4 turns · "), "{shown}");
     assert!(shown.contains(" · $0.0090 · ") && shown.contains("$0.0100 with its subagents"), "{shown}");
 
     let plain = place.run(["run", "--model", &model, "Delegate"]);

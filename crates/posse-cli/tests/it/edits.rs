@@ -85,7 +85,14 @@ fn the_diff_of_in_place_edits_is_a_patch_of_what_the_task_did() {
     let task = task_of(&place.run(["run", "--json", "--model", &model, "Go"]));
     let expected = format!("{NOTES}{A}");
     let shown = place.run(["tasks", "diff", &task]);
-    assert_eq!((shown.code, shown.stdout.as_str(), shown.stderr.as_str()), (0, expected.as_str(), ""));
+    assert_eq!((shown.code, shown.stdout.as_str()), (0, expected.as_str()));
+    // Beside the patch, so that it can be applied.
+    let by: Vec<&str> = shown.stderr.lines().collect();
+    assert!(by[0].starts_with("notes.md  +1 (new)  ") && by[0].contains(" orchestrator, turn "), "{shown:?}");
+    assert!(
+        by[1].starts_with("src/a.rs  +3 −1     ") && by[1].contains(" orchestrator, turns "),
+        "{shown:?}"
+    );
     // What somebody else did since is not the task's.
     place.write("workspace/src/a.rs", "something else\n");
     fs::remove_file(place.workspace().join("notes.md")).unwrap();
@@ -153,7 +160,8 @@ fn a_diff_that_begins_after_a_command_says_so() {
     let task = task_of(&place.run(["run", "--json", "--model", &model, "--allow", "bash", "Go"]));
     let shown = place.run(["tasks", "diff", &task]);
     assert_eq!(shown.stdout, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-2\n+3\n", "{shown:?}");
-    assert_eq!(shown.stderr, "a: changed by a command first; the diff begins after that\n");
+    let note = "a: changed by a command first; the diff begins after that\n";
+    assert!(shown.stderr.ends_with(note) && shown.stderr.contains(" orchestrator, turns 1–2\n"), "{shown:?}");
 }
 
 #[test]
@@ -223,7 +231,15 @@ helper:
         .collect();
     assert_eq!(named, [("a", 1), ("b", 1)], "{ran:?}");
     let task = task_of(&ran);
-    let whole = place.run(["tasks", "diff", &task]).stdout;
+    let whole = place.run(["tasks", "diff", &task]);
+    let by: Vec<&str> = whole.stderr.lines().collect();
+    let authors = "a  +1 −1     t_01 helper, turn 2; ";
+    assert!(by[0].starts_with(authors) && by[0].contains(" orchestrator, turn "), "{by:?}");
+    assert_eq!(by[1], "b  +1 (new)  t_01 helper, turn 2");
+    let value = &place.run(["tasks", "diff", &task, "--json"]).json()[0];
+    let author = json!({ "task_id": format!("{task}.t_01"), "agent": "helper", "turns": [2] });
+    assert_eq!(value["changes"][1]["by"], json!([author]));
+    let whole = whole.stdout;
     assert!(whole.contains("-1\n+3\n") && whole.contains("+b\n"), "{whole}");
     let child = place.run(["tasks", "diff", "t_01"]).stdout;
     assert!(child.contains("-1\n+2\n") && child.contains("+b\n"), "{child}");

@@ -42,8 +42,8 @@ fn a_failed_check_is_corrected_by_the_model_and_both_are_in_the_journal() {
     assert_eq!(events.iter().map(|event| &event["passed"]).collect::<Vec<_>>(), [true, false, true, true]);
     let task = envelope["task_id"].as_str().unwrap();
     let shown = place.run(["tasks", "show", task]).stdout;
-    assert!(shown.contains("-- verify: cat made · exit code 1\n        cat: "), "{shown}");
-    assert!(shown.contains("-- verify: cat made · exit code 0\n        x"), "{shown}");
+    assert!(shown.contains("✗       verify: cat made · exit code 1 · cat: "), "{shown}");
+    assert!(shown.contains("✓       verify: cat made · exit code 0 · x"), "{shown}");
 }
 
 #[test]

@@ -35,6 +35,36 @@ fn a_limit_on_the_size_of_files_is_a_full_disk_and_no_sudden_end() {
     assert!(ran.stderr.contains("error[DISK_FULL]"), "{ran:?}");
 }
 
+/// What a task did can be read although not a byte can be written.
+#[test]
+fn a_full_disk_still_shows_tasks_and_says_that_nothing_can_be_written() {
+    let place = Place::new();
+    place.write("workspace/a.txt", "1\n");
+    let model = place.script(
+        r#"[{calls: [{read: {path: a.txt}}]}, {calls: [{write: {path: a.txt, content: "2\n"}}]}, {text: Done.}]"#,
+    );
+    let run = place.run(["run", "--json", "--model", &model, "Go"]);
+    let id = run.envelope()["task_id"].as_str().unwrap().to_owned();
+    let reads: [(&[&str], &str); 8] = [
+        (&["tasks", "list"], &id),
+        (&["tasks", "show", &id], "answer  Done."),
+        (&["tasks", "show", &id, "--json"], "\"record\":\"finished\""),
+        (&["tasks", "diff", &id], "+2"),
+        (&["tasks", "export", &id], "Done."),
+        (&["cost"], "total"),
+        (&["sessions", "list"], &id),
+        (&["context", "list"], ""),
+    ];
+    for (args, expected) in reads {
+        let ran = Ran::of(limited(place.posse(args.iter().copied()), 0));
+        assert!(ran.code == 0 && ran.stdout.contains(expected), "{args:?}: {ran:?}");
+        let warning = "warning: the store is open for reading only: there is no space left";
+        assert!(ran.stderr.starts_with(warning), "{args:?}: {ran:?}");
+    }
+    let refused = Ran::of(limited(place.posse(["tasks", "delete", &id]), 0));
+    assert!(refused.code == 1 && refused.stderr.contains("error[DISK_FULL]"), "{refused:?}");
+}
+
 /// Commands have the signal's usual handling, whatever Posse itself does.
 #[test]
 fn a_command_that_writes_too_much_is_ended_by_the_signal_as_everywhere() {

@@ -233,7 +233,7 @@ fn a_task_keeps_its_mode_until_the_operator_chooses_another_which_is_journaled()
     assert!(first_line(&ran).starts_with("auto · "), "{ran:?}");
     assert_eq!((there("b.txt"), there("c.txt"), regrants(&place, &id)), (false, true, 1), "{ran:?}");
     let shown = place.run(["tasks", "show", &id]).stdout;
-    assert!(shown.contains("-- mode changed to auto"), "{shown}");
+    assert!(shown.contains("!       mode changed to auto"), "{shown}");
 }
 
 /// Talks to a conversation, one line after the other.

@@ -145,7 +145,7 @@ async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     // What was taken away does not come back.
     place.write("workspace/posse.toml", "");
     let shown = place.run(["tasks", "show", &id]).stdout;
-    assert!(shown.contains("-- not allowed any more: bash"), "{shown}");
+    assert!(shown.contains("!       not allowed any more: bash"), "{shown}");
 }
 
 // S12 Seen to fail without `exposure` in `define` and in `Report::of`.

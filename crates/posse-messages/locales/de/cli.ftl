@@ -1,11 +1,6 @@
 # Deutsch. Das Glossar steht in core.ftl.
 
 language-unknown = Warnung: es gibt keine Sprache `{ $unknown }`; es gibt: { $names }
-many-calls =
-    { $n ->
-        [one] { $n } Aufruf
-       *[other] { $n } Aufrufe
-    }
 many-errors =
     { $n ->
         [one] { $n } Fehler
@@ -15,11 +10,6 @@ many-files =
     { $n ->
         [one] { $n } Datei
        *[other] { $n } Dateien
-    }
-many-finished-calls =
-    { $n ->
-        [one] { $n } beendeter Aufruf
-       *[other] { $n } beendete Aufrufe
     }
 many-keys =
     { $n ->
@@ -165,7 +155,6 @@ signals-unavailable = Signale können nicht empfangen werden
 goes-on-with-worker = { $left } geht weiter mit: posse worker --local --until-idle
 schema-unsatisfied = erfüllt das Schema nicht: { $error }
 in-doubt-call = im Zweifel: { $call } (Aufruf { $key }) ist vielleicht geschehen, vielleicht nicht
-with-subagents = { $tokens }, { $price } mit ihren Subagenten
 verify-failed = Prüfung gescheitert: { $command } · { $ending }
 answer-is-empty = die Antwort war leer
 turn-limit-reached = Rundengrenze ({ $turns }) erreicht
@@ -231,12 +220,6 @@ task-tool-gone = `{ $task }` bekam das Werkzeug `{ $missing }`, das es nicht meh
 task-tool-gone-hint = `posse doctor` im Arbeitsbereich der Aufgabe zeigt, welche Werkzeuge es gibt und was mit anderen nicht stimmt
 result-unknown = `{ $id }` hat kein Ergebnis `{ $key }`
 result-unknown-hint = Ergebnisse sind als TURN.INDEX nummeriert, etwa 3.0
-record-schema-met = die Antwort erfüllt ihr Schema
-record-withdrawn = nicht mehr erlaubt: { $tools }
-record-regranted = Modus gewechselt: { $mode }
-record-budget-spent = Budget aufgebraucht: { $shortfall }
-record-cancelled = abgebrochen
-record-resumed = fortgesetzt (Epoche { $epoch })
 cancel-had-ended = sie war schon beendet
 cancel-not-yet = Prozess { $process } wurde benachrichtigt und hat sie noch nicht beendet
 cancel-too-late = sie endete, bevor sie abgebrochen werden konnte
@@ -304,21 +287,7 @@ worker-idle = nichts weiterzuführen: keine Aufgabe ist unterbrochen oder wartet
 worker-not-started = es konnte kein Worker im Hintergrund gestartet werden
 not-taken-up = nicht übernommen
 file-too-large = { $path } ist größer als 1 MiB
-plain-interrupted = unterbrochen
-plain-steer-queued = Nachricht eingereiht
-plain-steer-delivered = Nachricht in Runde { $turn } zugestellt
-plain-steer-missed = Nachricht zu spät: die Aufgabe ist beendet
-plain-started = gestartet · { $agent } auf { $model }
-plain-resumed = fortgesetzt · { $kept } behalten, { $in_doubt } im Zweifel
-plain-turn = Runde { $turn } · { $tokens } · { $calls }
 plain-note = Hinweis: { $note }
-plain-model = Modell { $kind }: { $message }
-plain-refused = { $tool } abgelehnt: { $why }
-plain-failed = { $tool } nach { $millis } ms gescheitert: { $why }
-plain-elided = { $results } alte Ergebnisse ({ $bytes } Bytes) ausgelassen, um Kontext zu sparen
-plain-wrap-up = um Bericht gebeten: { $reason }
-plain-verify = Prüfung { $command }
-plain-verify-failed = Prüfung { $command } nach { $millis } ms gescheitert: { $ending }
 directory-unreadable = das aktuelle Verzeichnis ist nicht lesbar
 stdout-failed = Fehler: in die Standardausgabe kann nicht geschrieben werden: { $why }
 answer-not-written = die Antwort kann nicht in die Standardausgabe geschrieben werden: { $why }
@@ -387,9 +356,6 @@ init-project = von jedem posse-Befehl in diesem Projekt gelesen
 init-agent = ein Agent zum Ausprobieren: posse run --agent reviewer "…"
 init-written = geschrieben
 init-exists = existiert, bleibt wie sie ist
-mark-in-doubt = im Zweifel
-record-model = Modell: { $failure }
-record-schema-unmet = die Antwort erfüllt ihr Schema nicht
 stopped-after = { $reason } nach { $seconds }s
 continue-with = weiter: posse tasks resume { $id }{ $more }      voller Text: posse tasks show { $id }
 resumes-with = setzt auch fort, was mit ihr angehalten wurde: { $tasks }
@@ -532,10 +498,6 @@ mcp-doctor-writes = Aufgaben dürfen schreiben: { $paths }
 mcp-writes-nothing = Aufgaben dürfen lesen und nicht schreiben; { $advice }
 files-changed = { $files } geändert: posse tasks diff { $task } zeigt sie
 changes-more = und { $n } weitere
-change-new = neu
-change-deleted = gelöscht
-plain-changed = geändert: { $files }
-plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
 mcp-sessions-closed-hint = `--room NAME` öffnet eine andere
 
@@ -563,3 +525,19 @@ chat-attached-agent = fragt den Agenten { $agent }
 chat-attached-path = { $path } ist kein Text oder zu groß ({ $kib } KiB): nur der Pfad wurde gesendet
 chat-attached-part = { $kib } KiB von { $path } angehängt ({ $all } KiB)
 chat-attached-file = { $path } angehängt ({ $n } Zeilen)
+story-more = posse tasks show { $task } --turn N zeigt eine Runde, --text die ganze Antwort
+turn-unknown = `{ $id }` hat keine Runde { $turn }; es hat { $turns }
+turn-unknown-hint = `posse tasks show { $id }` listet sie auf
+answer-none-yet = `{ $task }` hat noch keine Antwort
+store-only-read = Warnung: der Speicher ist nur zum Lesen geöffnet: { $why }
+edited-by =
+    { $n ->
+        [one] { $task } { $agent }, Runde { $turns }
+       *[other] { $task } { $agent }, Runden { $turns }
+    }
+agent-file-look = siehe `posse agents check { $name }`
+agent-file-look-more =
+    { $n ->
+        [one] { $n } weiterer: `posse agents check { $name }`
+       *[other] { $n } weitere: `posse agents check { $name }`
+    }

@@ -194,3 +194,46 @@ top-keys =
     m | Maus dem Terminal geben oder zurückholen
     Strg-L Strg-Z | neu zeichnen, anhalten
     q Esc | zurück, dann verlassen; Aufgaben laufen weiter
+story-task = Aufgabe
+story-answer = Antwort
+story-from = von { $parent }
+story-approved = { $by }: { $scope }
+story-verify = Prüfung
+many-calls =
+    { $n ->
+        [one] { $n } Aufruf
+       *[other] { $n } Aufrufe
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } beendeter Aufruf
+       *[other] { $n } beendete Aufrufe
+    }
+with-subagents = { $tokens }, { $price } mit ihren Subagenten
+record-schema-met = die Antwort erfüllt ihr Schema
+record-withdrawn = nicht mehr erlaubt: { $tools }
+record-regranted = Modus gewechselt: { $mode }
+record-budget-spent = Budget aufgebraucht: { $shortfall }
+record-cancelled = abgebrochen
+record-resumed = fortgesetzt (Epoche { $epoch })
+plain-interrupted = unterbrochen
+plain-steer-queued = Nachricht eingereiht
+plain-steer-delivered = Nachricht in Runde { $turn } zugestellt
+plain-steer-missed = Nachricht zu spät: die Aufgabe ist beendet
+plain-started = gestartet · { $agent } auf { $model }
+plain-resumed = fortgesetzt · { $kept } behalten, { $in_doubt } im Zweifel
+plain-turn = Runde { $turn } · { $tokens } · { $calls }
+plain-model = Modell { $kind }: { $message }
+plain-refused = { $tool } abgelehnt: { $why }
+plain-failed = { $tool } nach { $millis } ms gescheitert: { $why }
+plain-elided = { $results } alte Ergebnisse ({ $bytes } Bytes) ausgelassen, um Kontext zu sparen
+plain-wrap-up = um Bericht gebeten: { $reason }
+plain-verify = Prüfung { $command }
+plain-verify-failed = Prüfung { $command } nach { $millis } ms gescheitert: { $ending }
+record-model = Modell: { $failure }
+record-schema-unmet = die Antwort erfüllt ihr Schema nicht
+change-new = neu
+change-deleted = gelöscht
+plain-changed = geändert: { $files }
+plain-approval-waits = wartet auf Genehmigung · { $call } · { $why } · posse approvals show { $approval }
+story-answered = beantwortet

@@ -135,3 +135,4 @@ prompt-search = Suche
 prompt-search-nothing = nicht gefunden
 picker-hint = tippen sucht · Strg-A alle Projekte
 picker-nothing = nichts gefunden
+

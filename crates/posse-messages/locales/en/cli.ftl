@@ -149,7 +149,6 @@ signals-unavailable = signals cannot be received
 goes-on-with-worker = { $left } goes on with: posse worker --local --until-idle
 schema-unsatisfied = does not satisfy the schema: { $error }
 in-doubt-call = in doubt: { $call } (call { $key }) may or may not have happened
-with-subagents = { $tokens }, { $price } with its subagents
 verify-failed = verify failed: { $command } · { $ending }
 answer-is-empty = the answer was empty
 turn-limit-reached = turn limit ({ $turns }) reached
@@ -230,12 +229,6 @@ task-tool-gone = `{ $task }` was given the tool `{ $missing }`, which is not the
 task-tool-gone-hint = `posse doctor` in its workspace shows which tools there are and what is wrong with others
 result-unknown = `{ $id }` has no result `{ $key }`
 result-unknown-hint = results are numbered TURN.INDEX, such as 3.0
-record-schema-met = the answer satisfies its schema
-record-withdrawn = not allowed any more: { $tools }
-record-regranted = mode changed to { $mode }
-record-budget-spent = budget spent: { $shortfall }
-record-cancelled = cancelled
-record-resumed = resumed (epoch { $epoch })
 
 ## commands/tasks/cancel.rs
 
@@ -330,21 +323,7 @@ file-too-large = { $path } is larger than 1 MiB
 
 ## render/plain.rs
 
-plain-interrupted = interrupted
-plain-steer-queued = message queued
-plain-steer-delivered = message delivered at turn { $turn }
-plain-steer-missed = message too late: the task has ended
-plain-started = started · { $agent } on { $model }
-plain-resumed = resumed · { $kept } kept, { $in_doubt } in doubt
-plain-turn = turn { $turn } · { $tokens } · { $calls }
 plain-note = note: { $note }
-plain-model = model { $kind }: { $message }
-plain-refused = { $tool } refused: { $why }
-plain-failed = { $tool } failed after { $millis } ms: { $why }
-plain-elided = { $results } old results ({ $bytes } bytes) left out to save context
-plain-wrap-up = asked to report: { $reason }
-plain-verify = verify { $command }
-plain-verify-failed = verify { $command } failed after { $millis } ms: { $ending }
 
 ## setup.rs
 
@@ -366,11 +345,6 @@ turns-shown =
         [one] { $n } turn
        *[other] { $n } turns
     }
-many-calls =
-    { $n ->
-        [one] { $n } call
-       *[other] { $n } calls
-    }
 many-errors =
     { $n ->
         [one] { $n } error
@@ -380,11 +354,6 @@ many-files =
     { $n ->
         [one] { $n } file
        *[other] { $n } files
-    }
-many-finished-calls =
-    { $n ->
-        [one] { $n } finished call
-       *[other] { $n } finished calls
     }
 many-keys =
     { $n ->
@@ -475,9 +444,6 @@ init-project = read by every posse command in this project
 init-agent = an agent to try: posse run --agent reviewer "…"
 init-written = written
 init-exists = exists, left as it is
-mark-in-doubt = in doubt
-record-model = model: { $failure }
-record-schema-unmet = the answer does not satisfy its schema
 stopped-after = { $reason } after { $seconds }s
 continue-with = continue: posse tasks resume { $id }{ $more }      full text: posse tasks show { $id }
 resumes-with = it also continues what was stopped with it: { $tasks }
@@ -629,10 +595,6 @@ mcp-doctor-writes = tasks may write: { $paths }
 mcp-writes-nothing = tasks may look and not write; { $advice }
 files-changed = changed { $files }: posse tasks diff { $task } shows them
 changes-more = and { $n } more
-change-new = new
-change-deleted = deleted
-plain-changed = changed: { $files }
-plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = too many sessions of this directory were archived or deleted
 mcp-sessions-closed-hint = `--room NAME` opens another one
 
@@ -660,3 +622,19 @@ chat-attached-agent = asks the agent { $agent }
 chat-attached-path = { $path } is not text or too large ({ $kib } KiB): only its path was sent
 chat-attached-part = attached { $kib } KiB of { $path } ({ $all } KiB)
 chat-attached-file = attached { $path } ({ $n } lines)
+story-more = posse tasks show { $task } --turn N shows one turn, --text the whole answer
+turn-unknown = `{ $id }` has no turn { $turn }; it has { $turns }
+turn-unknown-hint = `posse tasks show { $id }` lists them
+answer-none-yet = `{ $task }` has no answer yet
+store-only-read = warning: the store is open for reading only: { $why }
+edited-by =
+    { $n ->
+        [one] { $task } { $agent }, turn { $turns }
+       *[other] { $task } { $agent }, turns { $turns }
+    }
+agent-file-look = see `posse agents check { $name }`
+agent-file-look-more =
+    { $n ->
+        [one] { $n } more: `posse agents check { $name }`
+       *[other] { $n } more: `posse agents check { $name }`
+    }

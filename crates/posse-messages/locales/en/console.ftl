@@ -194,3 +194,46 @@ top-keys =
     m | give the mouse to the terminal, or take it back
     Ctrl-L Ctrl-Z | repaint, stop this job
     q Esc | back, then leave; tasks go on
+story-task = task
+story-answer = answer
+story-from = from { $parent }
+story-approved = { $by }: { $scope }
+story-verify = verify
+with-subagents = { $tokens }, { $price } with its subagents
+record-schema-met = the answer satisfies its schema
+record-withdrawn = not allowed any more: { $tools }
+record-regranted = mode changed to { $mode }
+record-budget-spent = budget spent: { $shortfall }
+record-cancelled = cancelled
+record-resumed = resumed (epoch { $epoch })
+plain-interrupted = interrupted
+plain-steer-queued = message queued
+plain-steer-delivered = message delivered at turn { $turn }
+plain-steer-missed = message too late: the task has ended
+plain-started = started · { $agent } on { $model }
+plain-resumed = resumed · { $kept } kept, { $in_doubt } in doubt
+plain-turn = turn { $turn } · { $tokens } · { $calls }
+plain-model = model { $kind }: { $message }
+plain-refused = { $tool } refused: { $why }
+plain-failed = { $tool } failed after { $millis } ms: { $why }
+plain-elided = { $results } old results ({ $bytes } bytes) left out to save context
+plain-wrap-up = asked to report: { $reason }
+plain-verify = verify { $command }
+plain-verify-failed = verify { $command } failed after { $millis } ms: { $ending }
+many-calls =
+    { $n ->
+        [one] { $n } call
+       *[other] { $n } calls
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } finished call
+       *[other] { $n } finished calls
+    }
+record-model = model: { $failure }
+record-schema-unmet = the answer does not satisfy its schema
+change-new = new
+change-deleted = deleted
+plain-changed = changed: { $files }
+plain-approval-waits = waiting for approval · { $call } · { $why } · posse approvals show { $approval }
+story-answered = answered

@@ -141,3 +141,4 @@ prompt-search = search
 prompt-search-nothing = not found
 picker-hint = type to search · Ctrl-A all projects
 picker-nothing = nothing found
+

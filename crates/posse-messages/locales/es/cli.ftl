@@ -1,11 +1,6 @@
 # Español. El glosario está en core.ftl.
 
 language-unknown = aviso: no hay ningún idioma `{ $unknown }`; hay: { $names }
-many-calls =
-    { $n ->
-        [one] { $n } llamada
-       *[other] { $n } llamadas
-    }
 many-errors =
     { $n ->
         [one] { $n } error
@@ -15,11 +10,6 @@ many-files =
     { $n ->
         [one] { $n } archivo
        *[other] { $n } archivos
-    }
-many-finished-calls =
-    { $n ->
-        [one] { $n } llamada terminada
-       *[other] { $n } llamadas terminadas
     }
 many-keys =
     { $n ->
@@ -165,7 +155,6 @@ signals-unavailable = no se pueden recibir señales
 goes-on-with-worker = { $left } continúa con: posse worker --local --until-idle
 schema-unsatisfied = no cumple el esquema: { $error }
 in-doubt-call = en duda: { $call } (llamada { $key }) pudo haber ocurrido o no
-with-subagents = { $tokens }, { $price } con sus subagentes
 verify-failed = verificación fallida: { $command } · { $ending }
 answer-is-empty = la respuesta estaba vacía
 turn-limit-reached = se alcanzó el límite de turnos ({ $turns })
@@ -231,12 +220,6 @@ task-tool-gone = a `{ $task }` se le dio la herramienta `{ $missing }`, que ya n
 task-tool-gone-hint = `posse doctor` en su espacio de trabajo muestra qué herramientas hay y qué les pasa a las otras
 result-unknown = `{ $id }` no tiene ningún resultado `{ $key }`
 result-unknown-hint = los resultados se numeran TURN.INDEX, por ejemplo 3.0
-record-schema-met = la respuesta cumple su esquema
-record-withdrawn = ya no permitido: { $tools }
-record-regranted = modo cambiado a { $mode }
-record-budget-spent = presupuesto agotado: { $shortfall }
-record-cancelled = cancelada
-record-resumed = reanudada (época { $epoch })
 cancel-had-ended = ya había terminado
 cancel-not-yet = se avisó al proceso { $process } y aún no la ha terminado
 cancel-too-late = terminó antes de poder cancelarla
@@ -304,21 +287,7 @@ worker-idle = nada que continuar: ninguna tarea está interrumpida ni espera a u
 worker-not-started = no se pudo iniciar ningún worker en segundo plano
 not-taken-up = no se retomó
 file-too-large = { $path } supera 1 MiB
-plain-interrupted = interrumpida
-plain-steer-queued = mensaje en cola
-plain-steer-delivered = mensaje entregado en el turno { $turn }
-plain-steer-missed = mensaje tardío: la tarea ha terminado
-plain-started = iniciada · { $agent } con { $model }
-plain-resumed = reanudada · { $kept } conservadas, { $in_doubt } en duda
-plain-turn = turno { $turn } · { $tokens } · { $calls }
 plain-note = nota: { $note }
-plain-model = modelo { $kind }: { $message }
-plain-refused = { $tool } rechazada: { $why }
-plain-failed = { $tool } falló tras { $millis } ms: { $why }
-plain-elided = { $results } resultados antiguos ({ $bytes } bytes) omitidos para ahorrar contexto
-plain-wrap-up = se pidió un informe: { $reason }
-plain-verify = verificación { $command }
-plain-verify-failed = la verificación { $command } falló tras { $millis } ms: { $ending }
 directory-unreadable = no se puede leer el directorio actual
 stdout-failed = error: no se puede escribir en la salida estándar: { $why }
 answer-not-written = la respuesta no se puede escribir en la salida estándar: { $why }
@@ -387,9 +356,6 @@ init-project = lo lee cada comando de posse en este proyecto
 init-agent = un agente para probar: posse run --agent reviewer "…"
 init-written = escrito
 init-exists = existe, se deja como está
-mark-in-doubt = en duda
-record-model = modelo: { $failure }
-record-schema-unmet = la respuesta no cumple su esquema
 stopped-after = { $reason } tras { $seconds }s
 continue-with = continuar: posse tasks resume { $id }{ $more }      texto completo: posse tasks show { $id }
 resumes-with = también continúa lo que se detuvo con ella: { $tasks }
@@ -532,10 +498,6 @@ mcp-doctor-writes = las tareas pueden escribir: { $paths }
 mcp-writes-nothing = las tareas pueden leer y no escribir; { $advice }
 files-changed = { $files } con cambios: posse tasks diff { $task } los muestra
 changes-more = y { $n } más
-change-new = nuevo
-change-deleted = borrado
-plain-changed = cambiado: { $files }
-plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
 mcp-sessions-closed-hint = `--room NAME` abre otra
 
@@ -563,3 +525,19 @@ chat-attached-agent = pregunta al agente { $agent }
 chat-attached-path = { $path } no es texto o es demasiado grande ({ $kib } KiB): solo se envió su ruta
 chat-attached-part = adjuntados { $kib } KiB de { $path } ({ $all } KiB)
 chat-attached-file = adjuntado { $path } ({ $n } líneas)
+story-more = posse tasks show { $task } --turn N muestra un turno, --text toda la respuesta
+turn-unknown = `{ $id }` no tiene turno { $turn }; tiene { $turns }
+turn-unknown-hint = `posse tasks show { $id }` los enumera
+answer-none-yet = `{ $task }` aún no tiene respuesta
+store-only-read = advertencia: el almacén está abierto solo para lectura: { $why }
+edited-by =
+    { $n ->
+        [one] { $task } { $agent }, turno { $turns }
+       *[other] { $task } { $agent }, turnos { $turns }
+    }
+agent-file-look = véase `posse agents check { $name }`
+agent-file-look-more =
+    { $n ->
+        [one] { $n } más: `posse agents check { $name }`
+       *[other] { $n } más: `posse agents check { $name }`
+    }

@@ -194,3 +194,46 @@ top-keys =
     m | dar el ratón al terminal, o recuperarlo
     Ctrl-L Ctrl-Z | redibujar, detener
     q Esc | volver, luego salir; las tareas continúan
+story-task = tarea
+story-answer = respuesta
+story-from = de { $parent }
+story-approved = { $by }: { $scope }
+story-verify = verificación
+many-calls =
+    { $n ->
+        [one] { $n } llamada
+       *[other] { $n } llamadas
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } llamada terminada
+       *[other] { $n } llamadas terminadas
+    }
+with-subagents = { $tokens }, { $price } con sus subagentes
+record-schema-met = la respuesta cumple su esquema
+record-withdrawn = ya no permitido: { $tools }
+record-regranted = modo cambiado a { $mode }
+record-budget-spent = presupuesto agotado: { $shortfall }
+record-cancelled = cancelada
+record-resumed = reanudada (época { $epoch })
+plain-interrupted = interrumpida
+plain-steer-queued = mensaje en cola
+plain-steer-delivered = mensaje entregado en el turno { $turn }
+plain-steer-missed = mensaje tardío: la tarea ha terminado
+plain-started = iniciada · { $agent } con { $model }
+plain-resumed = reanudada · { $kept } conservadas, { $in_doubt } en duda
+plain-turn = turno { $turn } · { $tokens } · { $calls }
+plain-model = modelo { $kind }: { $message }
+plain-refused = { $tool } rechazada: { $why }
+plain-failed = { $tool } falló tras { $millis } ms: { $why }
+plain-elided = { $results } resultados antiguos ({ $bytes } bytes) omitidos para ahorrar contexto
+plain-wrap-up = se pidió un informe: { $reason }
+plain-verify = verificación { $command }
+plain-verify-failed = la verificación { $command } falló tras { $millis } ms: { $ending }
+record-model = modelo: { $failure }
+record-schema-unmet = la respuesta no cumple su esquema
+change-new = nuevo
+change-deleted = borrado
+plain-changed = cambiado: { $files }
+plain-approval-waits = espera aprobación · { $call } · { $why } · posse approvals show { $approval }
+story-answered = respondido

@@ -135,3 +135,4 @@ prompt-search = buscar
 prompt-search-nothing = no encontrado
 picker-hint = escriba para buscar · Ctrl-A todos los proyectos
 picker-nothing = no se encontró nada
+

@@ -1,11 +1,6 @@
 # Français. Le glossaire est dans core.ftl.
 
 language-unknown = avertissement : il n'y a pas de langue `{ $unknown }` ; il y a : { $names }
-many-calls =
-    { $n ->
-        [one] { $n } appel
-       *[other] { $n } appels
-    }
 many-errors =
     { $n ->
         [one] { $n } erreur
@@ -15,11 +10,6 @@ many-files =
     { $n ->
         [one] { $n } fichier
        *[other] { $n } fichiers
-    }
-many-finished-calls =
-    { $n ->
-        [one] { $n } appel terminé
-       *[other] { $n } appels terminés
     }
 many-keys =
     { $n ->
@@ -165,7 +155,6 @@ signals-unavailable = les signaux ne peuvent pas être reçus
 goes-on-with-worker = { $left } se poursuit avec : posse worker --local --until-idle
 schema-unsatisfied = ne satisfait pas le schéma : { $error }
 in-doubt-call = en doute : { $call } (appel { $key }) a peut-être eu lieu, ou non
-with-subagents = { $tokens }, { $price } avec ses sous-agents
 verify-failed = vérification échouée : { $command } · { $ending }
 answer-is-empty = la réponse était vide
 turn-limit-reached = limite de tours ({ $turns }) atteinte
@@ -231,12 +220,6 @@ task-tool-gone = `{ $task }` avait reçu l'outil `{ $missing }`, qui n'existe pl
 task-tool-gone-hint = `posse doctor` dans son espace de travail montre les outils présents et ce qui ne va pas avec les autres
 result-unknown = `{ $id }` n'a pas de résultat `{ $key }`
 result-unknown-hint = les résultats sont numérotés TURN.INDEX, par exemple 3.0
-record-schema-met = la réponse satisfait son schéma
-record-withdrawn = plus autorisé : { $tools }
-record-regranted = mode changé : { $mode }
-record-budget-spent = budget épuisé : { $shortfall }
-record-cancelled = annulée
-record-resumed = reprise (époque { $epoch })
 cancel-had-ended = elle était déjà terminée
 cancel-not-yet = le processus { $process } a été prévenu et ne l'a pas encore terminée
 cancel-too-late = elle s'est terminée avant de pouvoir être annulée
@@ -304,21 +287,7 @@ worker-idle = rien à poursuivre : aucune tâche n'est interrompue ni n'attend u
 worker-not-started = aucun worker n'a pu être lancé en arrière-plan
 not-taken-up = non reprise
 file-too-large = { $path } dépasse 1 Mio
-plain-interrupted = interrompue
-plain-steer-queued = message en file
-plain-steer-delivered = message remis au tour { $turn }
-plain-steer-missed = message trop tardif : la tâche est terminée
-plain-started = commencée · { $agent } sur { $model }
-plain-resumed = reprise · { $kept } conservés, { $in_doubt } en doute
-plain-turn = tour { $turn } · { $tokens } · { $calls }
 plain-note = note : { $note }
-plain-model = modèle { $kind } : { $message }
-plain-refused = { $tool } refusé : { $why }
-plain-failed = { $tool } a échoué après { $millis } ms : { $why }
-plain-elided = { $results } anciens résultats ({ $bytes } octets) omis pour économiser le contexte
-plain-wrap-up = rapport demandé : { $reason }
-plain-verify = vérification { $command }
-plain-verify-failed = la vérification { $command } a échoué après { $millis } ms : { $ending }
 directory-unreadable = le répertoire courant est illisible
 stdout-failed = erreur : impossible d'écrire sur la sortie standard : { $why }
 answer-not-written = la réponse ne peut pas être écrite sur la sortie standard : { $why }
@@ -387,9 +356,6 @@ init-project = lu par chaque commande posse de ce projet
 init-agent = un agent à essayer : posse run --agent reviewer "…"
 init-written = écrit
 init-exists = existe, laissé tel quel
-mark-in-doubt = en doute
-record-model = modèle : { $failure }
-record-schema-unmet = la réponse ne satisfait pas son schéma
 stopped-after = { $reason } après { $seconds }s
 continue-with = continuer : posse tasks resume { $id }{ $more }      texte complet : posse tasks show { $id }
 resumes-with = reprend aussi ce qui a été arrêté avec elle : { $tasks }
@@ -532,10 +498,6 @@ mcp-doctor-writes = les tâches peuvent écrire : { $paths }
 mcp-writes-nothing = les tâches peuvent lire et non écrire ; { $advice }
 files-changed = { $files } avec des modifications : posse tasks diff { $task } les montre
 changes-more = et { $n } de plus
-change-new = nouveau
-change-deleted = supprimé
-plain-changed = modifié : { $files }
-plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
 mcp-sessions-closed-hint = `--room NAME` en ouvre une autre
 
@@ -563,3 +525,19 @@ chat-attached-agent = demande à l'agent { $agent }
 chat-attached-path = { $path } n'est pas du texte ou est trop grand ({ $kib } Kio) : seul son chemin a été envoyé
 chat-attached-part = { $kib } Kio de { $path } joints ({ $all } Kio)
 chat-attached-file = { $path } joint ({ $n } lignes)
+story-more = posse tasks show { $task } --turn N montre un tour, --text toute la réponse
+turn-unknown = `{ $id }` n'a pas de tour { $turn } ; elle en a { $turns }
+turn-unknown-hint = `posse tasks show { $id }` les énumère
+answer-none-yet = `{ $task }` n'a pas encore de réponse
+store-only-read = avertissement : le magasin est ouvert en lecture seule : { $why }
+edited-by =
+    { $n ->
+        [one] { $task } { $agent }, tour { $turns }
+       *[other] { $task } { $agent }, tours { $turns }
+    }
+agent-file-look = voir `posse agents check { $name }`
+agent-file-look-more =
+    { $n ->
+        [one] { $n } autre : `posse agents check { $name }`
+       *[other] { $n } autres : `posse agents check { $name }`
+    }

@@ -194,3 +194,46 @@ top-keys =
     m | rendre la souris au terminal, ou la reprendre
     Ctrl-L Ctrl-Z | redessiner, suspendre
     q Échap | retour, puis quitter ; les tâches continuent
+story-task = tâche
+story-answer = réponse
+story-from = de { $parent }
+story-approved = { $by } : { $scope }
+story-verify = vérification
+many-calls =
+    { $n ->
+        [one] { $n } appel
+       *[other] { $n } appels
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } appel terminé
+       *[other] { $n } appels terminés
+    }
+with-subagents = { $tokens }, { $price } avec ses sous-agents
+record-schema-met = la réponse satisfait son schéma
+record-withdrawn = plus autorisé : { $tools }
+record-regranted = mode changé : { $mode }
+record-budget-spent = budget épuisé : { $shortfall }
+record-cancelled = annulée
+record-resumed = reprise (époque { $epoch })
+plain-interrupted = interrompue
+plain-steer-queued = message en file
+plain-steer-delivered = message remis au tour { $turn }
+plain-steer-missed = message trop tardif : la tâche est terminée
+plain-started = commencée · { $agent } sur { $model }
+plain-resumed = reprise · { $kept } conservés, { $in_doubt } en doute
+plain-turn = tour { $turn } · { $tokens } · { $calls }
+plain-model = modèle { $kind } : { $message }
+plain-refused = { $tool } refusé : { $why }
+plain-failed = { $tool } a échoué après { $millis } ms : { $why }
+plain-elided = { $results } anciens résultats ({ $bytes } octets) omis pour économiser le contexte
+plain-wrap-up = rapport demandé : { $reason }
+plain-verify = vérification { $command }
+plain-verify-failed = la vérification { $command } a échoué après { $millis } ms : { $ending }
+record-model = modèle : { $failure }
+record-schema-unmet = la réponse ne satisfait pas son schéma
+change-new = nouveau
+change-deleted = supprimé
+plain-changed = modifié : { $files }
+plain-approval-waits = attend une approbation · { $call } · { $why } · posse approvals show { $approval }
+story-answered = a répondu

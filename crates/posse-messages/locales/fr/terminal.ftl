@@ -135,3 +135,4 @@ prompt-search = chercher
 prompt-search-nothing = introuvable
 picker-hint = tapez pour chercher · Ctrl-A tous les projets
 picker-nothing = rien trouvé
+

@@ -1,10 +1,8 @@
 # 日本語。用語集は core.ftl にある。
 
 language-unknown = 警告: 言語 `{ $unknown }` はありません。使えるもの: { $names }
-many-calls = 呼び出し { $n } 件
 many-errors = エラー { $n } 件
 many-files = ファイル { $n } 個
-many-finished-calls = 完了した呼び出し { $n } 件
 many-keys = キー { $n } 個
 many-tasks = タスク { $n } 個
 many-tokens = { $n } トークン
@@ -118,7 +116,6 @@ signals-unavailable = シグナルを受け取れません
 goes-on-with-worker = { $left } を続けるには: posse worker --local --until-idle
 schema-unsatisfied = スキーマを満たしていません: { $error }
 in-doubt-call = 不確か: { $call }（呼び出し { $key }）は実行されたかどうか分かりません
-with-subagents = サブエージェント込みで { $tokens }、{ $price }
 verify-failed = 検証に失敗: { $command } · { $ending }
 answer-is-empty = 回答が空でした
 turn-limit-reached = ターンの上限（{ $turns }）に到達
@@ -176,12 +173,6 @@ task-tool-gone = `{ $task }` に与えられたツール `{ $missing }` はも�
 task-tool-gone-hint = そのワークスペースで `posse doctor` を実行すると、使えるツールとほかのツールの問題が分かります
 result-unknown = `{ $id }` に結果 `{ $key }` はありません
 result-unknown-hint = 結果の番号は TURN.INDEX の形です。例: 3.0
-record-schema-met = 回答はスキーマを満たしています
-record-withdrawn = 許可されなくなりました: { $tools }
-record-regranted = モードを { $mode } に変更
-record-budget-spent = 予算切れ: { $shortfall }
-record-cancelled = キャンセル
-record-resumed = 再開（エポック { $epoch }）
 cancel-had-ended = すでに終了していました
 cancel-not-yet = プロセス { $process } に伝えましたが、まだ終了していません
 cancel-too-late = キャンセルする前に終了しました
@@ -249,21 +240,7 @@ worker-idle = 続けるものはありません。中断されたタスクも、
 worker-not-started = バックグラウンドのワーカーを起動できませんでした
 not-taken-up = 引き継がれません
 file-too-large = { $path } は 1 MiB を超えています
-plain-interrupted = 中断
-plain-steer-queued = メッセージを待ち行列に追加
-plain-steer-delivered = メッセージをターン { $turn } に配達
-plain-steer-missed = メッセージは遅すぎました: タスクは終了しています
-plain-started = 開始 · { $agent }({ $model })
-plain-resumed = 再開 · 保持: { $kept }、不確か: { $in_doubt }
-plain-turn = ターン { $turn } · { $tokens } · { $calls }
 plain-note = 注: { $note }
-plain-model = モデル { $kind }: { $message }
-plain-refused = { $tool } 拒否: { $why }
-plain-failed = { $tool } は { $millis } ms で失敗: { $why }
-plain-elided = コンテキスト節約のため古い結果 { $results } 件（{ $bytes } バイト）を省略
-plain-wrap-up = 報告を要求: { $reason }
-plain-verify = 検証 { $command }
-plain-verify-failed = 検証 { $command } は { $millis } ms で失敗: { $ending }
 directory-unreadable = 現在のディレクトリを読み取れません
 stdout-failed = エラー: 標準出力に書き込めません: { $why }
 answer-not-written = 回答を標準出力に書き込めません: { $why }
@@ -328,9 +305,6 @@ init-project = このプロジェクトのすべての posse コマンドが読�
 init-agent = 試用できるエージェント: posse run --agent reviewer "…"
 init-written = 書き出しました
 init-exists = すでにあるため、そのままにします
-mark-in-doubt = 不確か
-record-model = モデル: { $failure }
-record-schema-unmet = 回答はスキーマを満たしていません
 stopped-after = { $seconds } 秒で { $reason }
 continue-with = 続行: posse tasks resume { $id }{ $more }      全文: posse tasks show { $id }
 resumes-with = 一緒に停止したタスクも続行します: { $tasks }
@@ -469,10 +443,6 @@ mcp-doctor-writes = タスクが書き込める場所: { $paths }
 mcp-writes-nothing = タスクは読み取りのみで、書き込めません。{ $advice }
 files-changed = { $files }を変更しました: posse tasks diff { $task } で確認できます
 changes-more = ほか { $n } 件
-change-new = 新規
-change-deleted = 削除
-plain-changed = 変更: { $files }
-plain-approval-waits = 承認待ち · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = このディレクトリのセッションが多数アーカイブまたは削除されています
 mcp-sessions-closed-hint = `--room NAME` で別のセッションを開けます
 
@@ -500,3 +470,17 @@ chat-attached-agent = エージェント { $agent } に依頼します
 chat-attached-path = { $path } はテキストでないか大きすぎます ({ $kib } KiB)。パスだけを送りました
 chat-attached-part = { $path } の { $kib } KiB を添付しました (全体 { $all } KiB)
 chat-attached-file = { $path } を添付しました ({ $n } 行)
+story-more = posse tasks show { $task } --turn N はひとつのターンを、--text は回答の全文を表示します
+turn-unknown = `{ $id }` にターン { $turn } はありません（全 { $turns }）
+turn-unknown-hint = `posse tasks show { $id }` で一覧できます
+answer-none-yet = `{ $task }` にはまだ回答がありません
+store-only-read = 警告: ストアは読み取り専用で開かれています: { $why }
+edited-by =
+    { $n ->
+       *[other] { $task } { $agent }、ターン { $turns }
+    }
+agent-file-look = `posse agents check { $name }` を参照
+agent-file-look-more =
+    { $n ->
+       *[other] ほか { $n } 件: `posse agents check { $name }`
+    }

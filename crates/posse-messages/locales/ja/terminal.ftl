@@ -110,3 +110,4 @@ prompt-search = 検索
 prompt-search-nothing = 見つかりません
 picker-hint = 入力して検索 · Ctrl-A すべてのプロジェクト
 picker-nothing = 見つかりません
+

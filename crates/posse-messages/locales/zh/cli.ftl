@@ -1,10 +1,8 @@
 # 简体中文。术语表见 core.ftl。
 
 language-unknown = 警告：没有语言 `{ $unknown }`；可用的有：{ $names }
-many-calls = { $n } 次调用
 many-errors = { $n } 个错误
 many-files = { $n } 个文件
-many-finished-calls = { $n } 次已完成的调用
 many-keys = { $n } 个键
 many-tasks = { $n } 个任务
 many-tokens = { $n } 个 token
@@ -118,7 +116,6 @@ signals-unavailable = 无法接收信号
 goes-on-with-worker = 继续 { $left }:posse worker --local --until-idle
 schema-unsatisfied = 不符合模式：{ $error }
 in-doubt-call = 存疑：{ $call }（调用 { $key }）可能发生过，也可能没有
-with-subagents = 连同子智能体共 { $tokens }，{ $price }
 verify-failed = 验证失败：{ $command } · { $ending }
 answer-is-empty = 回答为空
 turn-limit-reached = 已达到轮次上限（{ $turns }）
@@ -176,12 +173,6 @@ task-tool-gone = `{ $task }` 曾获得工具 `{ $missing }`，该工具已不存
 task-tool-gone-hint = 在其工作区运行 `posse doctor` 可查看现有工具以及其他工具的问题
 result-unknown = `{ $id }` 没有结果 `{ $key }`
 result-unknown-hint = 结果以 TURN.INDEX 编号，例如 3.0
-record-schema-met = 回答符合其模式
-record-withdrawn = 不再允许：{ $tools }
-record-regranted = 模式改为 { $mode }
-record-budget-spent = 预算用尽：{ $shortfall }
-record-cancelled = 已取消
-record-resumed = 已恢复（纪元 { $epoch }）
 cancel-had-ended = 它此前已结束
 cancel-not-yet = 已通知进程 { $process }，它尚未结束该任务
 cancel-too-late = 它在取消之前就已结束
@@ -249,21 +240,7 @@ worker-idle = 没有可继续的任务：没有任务被中断或在等待 worke
 worker-not-started = 无法启动后台 worker
 not-taken-up = 未接手
 file-too-large = { $path } 超过 1 MiB
-plain-interrupted = 已中断
-plain-steer-queued = 消息已排队
-plain-steer-delivered = 消息已在第 { $turn } 轮送达
-plain-steer-missed = 消息太迟：任务已结束
-plain-started = 已开始 · { $agent } 使用 { $model }
-plain-resumed = 已恢复 · 保留 { $kept }，存疑 { $in_doubt }
-plain-turn = 第 { $turn } 轮 · { $tokens } · { $calls }
 plain-note = 注：{ $note }
-plain-model = 模型 { $kind }：{ $message }
-plain-refused = { $tool } 被拒绝：{ $why }
-plain-failed = { $tool } 在 { $millis } 毫秒后失败：{ $why }
-plain-elided = 为节省上下文省略了 { $results } 个旧结果（{ $bytes } 字节）
-plain-wrap-up = 要求报告：{ $reason }
-plain-verify = 验证 { $command }
-plain-verify-failed = 验证 { $command } 在 { $millis } 毫秒后失败：{ $ending }
 directory-unreadable = 无法读取当前目录
 stdout-failed = 错误：无法写入标准输出：{ $why }
 answer-not-written = 无法将回答写入标准输出：{ $why }
@@ -328,9 +305,6 @@ init-project = 此项目中的每个 posse 命令都会读取
 init-agent = 可以试用的智能体：posse run --agent reviewer "…"
 init-written = 已写入
 init-exists = 已存在，保持原样
-mark-in-doubt = 存疑
-record-model = 模型：{ $failure }
-record-schema-unmet = 回答不符合其模式
 stopped-after = { $reason }，用时 { $seconds } 秒
 continue-with = 继续：posse tasks resume { $id }{ $more }      全文：posse tasks show { $id }
 resumes-with = 同时继续与它一起停止的任务：{ $tasks }
@@ -469,10 +443,6 @@ mcp-doctor-writes = 任务可写入：{ $paths }
 mcp-writes-nothing = 任务可以读取，不能写入；{ $advice }
 files-changed = 已更改 { $files }：posse tasks diff { $task } 可查看
 changes-more = 另有 { $n } 个
-change-new = 新建
-change-deleted = 已删除
-plain-changed = 已更改：{ $files }
-plain-approval-waits = 等待批准 · { $call } · { $why } · posse approvals show { $approval }
 mcp-sessions-closed = 此目录的会话被归档或删除得过多
 mcp-sessions-closed-hint = `--room NAME` 会打开另一个会话
 
@@ -500,3 +470,17 @@ chat-attached-agent = 请求代理 { $agent }
 chat-attached-path = { $path } 不是文本或过大 ({ $kib } KiB)：只发送了路径
 chat-attached-part = 已附加 { $path } 的 { $kib } KiB (共 { $all } KiB)
 chat-attached-file = 已附加 { $path } ({ $n } 行)
+story-more = posse tasks show { $task } --turn N 显示一轮，--text 显示完整回答
+turn-unknown = `{ $id }` 没有第 { $turn } 轮；共有 { $turns } 轮
+turn-unknown-hint = `posse tasks show { $id }` 会列出它们
+answer-none-yet = `{ $task }` 还没有回答
+store-only-read = 警告：存储仅以只读方式打开：{ $why }
+edited-by =
+    { $n ->
+       *[other] { $task } { $agent }，第 { $turns } 轮
+    }
+agent-file-look = 见 `posse agents check { $name }`
+agent-file-look-more =
+    { $n ->
+       *[other] 还有 { $n } 处：`posse agents check { $name }`
+    }

@@ -110,3 +110,4 @@ prompt-search = 搜索
 prompt-search-nothing = 未找到
 picker-hint = 输入以搜索 · Ctrl-A 所有项目
 picker-nothing = 未找到
+

@@ -119,7 +119,8 @@ pub async fn plan(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Undo
     let workspace = Workspace::open(Path::new(&start.workspace))?;
     let present = PresentFiles::of(&start);
     let steps = by_path.into_iter();
-    let steps = steps.filter_map(|(path, history)| planned(path, history, &workspace, &present)).collect();
+    let steps =
+        steps.filter_map(|(path, history)| planned(path, history.touches, &workspace, &present)).collect();
     Ok(UndoPlan { task: id.clone(), workspace, steps })
 }
 

@@ -15,22 +15,24 @@ use posse_runtime::leases::refuse_leased;
 use posse_runtime::liveness as owner;
 use posse_runtime::ports::{JournalStore, TaskRow};
 use posse_store::SqliteStore;
-use posse_tools::edits::{self, EditSpan, EditedFile};
+use posse_terminal::style::{StyledLine, TextStyle, columns};
+use posse_tools::edits::{self, EditAuthor, EditSpan, EditedFile};
 use serde_json::json;
 
 use super::find;
 use crate::args::GlobalArgs;
-use crate::setup::{PROCESS, Setup};
+use crate::render::file;
+use crate::setup::{self, PROCESS, Setup};
 use crate::terminal;
 use crate::worktrees::trees;
 
 /// Prints the patch of a worktree, or the changes of a task and its subagents in the workspace they share.
 pub async fn diff(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let store = setup.store()?;
+    let store = setup::store_to_read(global)?;
     let row = find(&*store, wanted).await?;
     match trees(&setup.process, &setup.state, &setup.workspace).find(&row.id)? {
-        Some(worktree) => in_worktree(global, &row, &worktree),
+        Some(worktree) => in_worktree(global, &store, &row, &worktree).await,
         // Changes in a worktree were never in these files.
         None if start_of(&store.records(&row.id).await?)?.apart_from.is_some() => Err(without_worktree(&row)),
         None => in_place(global, &store, &row).await,
@@ -67,7 +69,12 @@ async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Re
     let files = edits::gather(store, &row.id, EditSpan::Whole).await?;
     let patch: String = files.iter().filter_map(EditedFile::diff).collect();
     if global.json {
-        let changes: Vec<_> = files.iter().map(EditedFile::to_json).collect();
+        let change = |file: &EditedFile| {
+            let mut value = file.to_json();
+            value["by"] = file.authors.iter().map(EditAuthor::to_json).collect();
+            value
+        };
+        let changes: Vec<_> = files.iter().map(change).collect();
         let value = json!({ "task_id": row.id.as_str(), "changes": changes, "diff": patch });
         terminal::out(&value.to_string());
         return Ok(ExitCode::SUCCESS);
@@ -75,27 +82,56 @@ async fn in_place(global: &GlobalArgs, store: &SqliteStore, row: &TaskRow) -> Re
     if files.is_empty() {
         terminal::note(&say!("task-changed-nothing", task = row.id));
     }
-    if !patch.is_empty() {
-        show(&patch);
-    }
+    show(&author_lines(&files), &patch);
     // On standard error, so that the patch on standard output can be applied.
     files.iter().filter_map(gap_note).for_each(|note| terminal::note(&note));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a patch, colored at a terminal.
-fn show(patch: &str) {
+/// Says who changed each file: `src/auth.rs  +2 −1  t_01 code-reviewer, turn 2`.
+fn author_lines(files: &[EditedFile]) -> Vec<String> {
+    let path = |file: &EditedFile| visible(&file.change.path).into_owned();
+    let counts = |edit: &EditedFile| file(&edit.change, false)[path(edit).len()..].trim().to_owned();
+    let widest = |text: &dyn Fn(&EditedFile) -> String| files.iter().map(|file| columns(&text(file))).max();
+    let (paths, figures) = (widest(&path).unwrap_or(0), widest(&counts).unwrap_or(0));
+    let author = |EditAuthor { task, agent, turns }: &EditAuthor, shown: String| {
+        say!("edited-by", task = task.short(), agent = visible(agent), n = turns.len(), turns = shown)
+    };
+    let line = |file: &EditedFile| {
+        let by: Vec<String> = file.authors.iter().map(|by| author(by, by.turn_list())).collect();
+        let mut line = StyledLine::plain(path(file));
+        line.pad_to(paths + 2);
+        line.push(&counts(file), TextStyle::PLAIN);
+        line.pad_to(paths + figures + 4);
+        line.push(&by.join("; "), TextStyle::PLAIN);
+        line.text().trim_end().to_owned()
+    };
+    files.iter().map(line).collect()
+}
+
+/// Prints who changed which file, and the patch: colored at a terminal. In a pipe the patch is all of standard output,
+/// so that it can be applied.
+fn show(authors: &[String], patch: &str) {
     let patch = patch.trim_end_matches('\n');
     if !std::io::stdout().is_terminal() {
-        return terminal::out(patch);
+        authors.iter().for_each(|line| terminal::note(line));
+        if !patch.is_empty() {
+            terminal::out(patch);
+        }
+        return;
     }
-    for line in patch.split('\n') {
-        terminal::out(&terminal::diff_line(&visible(line)));
-    }
+    let patch = patch.split('\n').map(|line| terminal::diff_line(&visible(line)));
+    let lines: Vec<String> = authors.iter().cloned().chain([String::new()]).chain(patch).collect();
+    terminal::page(lines.join("\n").trim_end());
 }
 
 /// Prints the patch: byte for byte for programs, colored for people.
-fn in_worktree(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Result<ExitCode> {
+async fn in_worktree(
+    global: &GlobalArgs,
+    store: &SqliteStore,
+    row: &TaskRow,
+    worktree: &GitWorktree,
+) -> Result<ExitCode> {
     let (path, patch) = (worktree.patch(), worktree_patch(row, worktree)?);
     if global.json {
         let changed: Vec<String> = if worktree.is_applied() { Vec::new() } else { worktree.keep()? };
@@ -114,9 +150,13 @@ fn in_worktree(global: &GlobalArgs, row: &TaskRow, worktree: &GitWorktree) -> Re
     }
     if patch.is_empty() {
         terminal::note(&say!("task-changed-nothing", task = row.id));
-    } else if std::io::stdout().is_terminal() {
-        show(&String::from_utf8_lossy(&patch));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let authors = author_lines(&edits::gather(store, &row.id, EditSpan::Whole).await?);
+    if std::io::stdout().is_terminal() {
+        show(&authors, &String::from_utf8_lossy(&patch));
     } else {
+        authors.iter().for_each(|line| terminal::note(line));
         std::io::stdout()
             .write_all(&patch)
             .map_err(|e| Error::new(ErrorCode::Io, say!("patch-not-written")).caused_by(e))?;

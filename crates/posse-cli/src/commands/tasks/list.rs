@@ -23,12 +23,11 @@ use super::{row_json, status};
 use crate::args::{GlobalArgs, ListArgs, ListOrder};
 use crate::render::{count, price};
 use crate::retention::millis;
-use crate::setup::{PROCESS, ProjectScope, Setup};
+use crate::setup::{self, PROCESS, ProjectScope};
 use crate::{lists, terminal};
 
 pub async fn run(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
-    let setup = Setup::load(global)?;
-    let store = setup.store()?;
+    let store = setup::store_to_read(global)?;
     let scope =
         if filter.all || filter.session.is_some() { None } else { Some(ProjectScope::here(PROCESS)?) };
     let mut found = listed(&store, filter, scope.as_ref(), global.json).await?;
@@ -170,7 +169,7 @@ fn cells(task: &ListedRow, tree: &SpendingTotal, all: bool) -> Vec<TableCell> {
 }
 
 /// Returns the time from the creation to the end, or to now.
-fn took_ms(row: &TaskRow) -> u64 {
+pub(super) fn took_ms(row: &TaskRow) -> u64 {
     let until =
         if row.state.is_running() && status(row) != "interrupted" { now_ms() } else { row.updated_ms };
     until.saturating_sub(row.created_ms)

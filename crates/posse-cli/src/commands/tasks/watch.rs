@@ -21,7 +21,7 @@ use posse_store::SqliteStore;
 use super::find;
 use crate::args::GlobalArgs;
 use crate::commands::{exit_code, top};
-use crate::render::{PlainLines, json_lines};
+use crate::render::{json_lines, plain_lines};
 use crate::setup::{self, in_project};
 use crate::terminal;
 
@@ -59,7 +59,7 @@ async fn watch_task(global: &GlobalArgs, store: &Arc<SqliteStore>, task: TaskId)
 
 /// Prints the events of a task and of everything below it until the task ends; returns its exit code.
 pub async fn follow_task(global: &GlobalArgs, store: &SqliteStore, id: &TaskId) -> Result<ExitCode> {
-    let lines = PlainLines::default();
+    let lines = plain_lines();
     let json = json_lines();
     let observer: &dyn Observer = if global.json { &json } else { &lines };
     let (mut feed, mut told) = (TaskFeed::new(owner::lives), String::new());
@@ -89,7 +89,7 @@ pub async fn follow_running(
     store: &SqliteStore,
     is_here: impl Fn(&Path) -> bool,
 ) -> Result<ExitCode> {
-    let lines = PlainLines::default();
+    let lines = plain_lines();
     let json = json_lines();
     let observer: &dyn Observer = if global.json { &json } else { &lines };
     let mut feed = TaskFeed::new(owner::lives);

@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use posse_terminal::prompt::{HISTORY_ENTRIES_MAX, PromptHistory, decode_history, encode_entry};
+use super::{HISTORY_ENTRIES_MAX, PromptHistory, decode_history, encode_entry};
 
 /// A file beyond this size is cut to the newest entries.
 const FILE_BYTES_MAX: u64 = 2 << 20;
@@ -15,6 +15,7 @@ const FILE_BYTES_MAX: u64 = 2 << 20;
 pub struct HistoryFile(PathBuf);
 
 impl HistoryFile {
+    /// Returns the history file of a state directory.
     pub fn in_state(state: &Path) -> Self {
         Self(state.join("history"))
     }

@@ -11,21 +11,31 @@ use posse_messages::say;
 use posse_runtime::ports::Observer;
 use posse_terminal::rows::{AnnouncedWait, question_text, queue_text};
 
-use super::{changed, tokens};
-use crate::terminal::note;
+use crate::words::{changed, tokens};
 
 /// Observer that prints one line per change.
-#[derive(Default)]
 pub struct PlainLines {
+    print: fn(&str),
     /// Tasks whose wait for a slot was printed. Their place moves up with every task that ends: that is no line.
     queued: Mutex<HashSet<TaskId>>,
+}
+
+impl PlainLines {
+    /// Creates the observer with a function that prints a line.
+    pub fn new(print: fn(&str)) -> Self {
+        Self { print, queued: Mutex::default() }
+    }
+
+    fn print(&self, task: &TaskId, line: &str) {
+        (self.print)(&format!("{} {}", task.short(), visible(line)));
+    }
 }
 
 impl Observer for PlainLines {
     fn event(&self, EventEntry { task_id, event, .. }: &EventEntry) {
         // A failed call that still changed files gets two lines.
         for line in line(event).into_iter().chain(changed(event, false)) {
-            print(task_id, &line);
+            self.print(task_id, &line);
         }
     }
 
@@ -36,13 +46,9 @@ impl Observer for PlainLines {
             return;
         }
         if let Some(line) = fact_line(fact) {
-            print(task, &line);
+            self.print(task, &line);
         }
     }
-}
-
-fn print(task: &TaskId, line: &str) {
-    note(&format!("{} {}", task.short(), visible(line)));
 }
 
 /// Formats a live fact worth a line.
