@@ -9,7 +9,6 @@ mod board;
 mod copy;
 mod draw;
 mod feed;
-mod input;
 mod panes;
 mod screen;
 #[cfg(test)]

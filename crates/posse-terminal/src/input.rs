@@ -1,6 +1,6 @@
 //! One line of typed text, such as a reason or a steering message.
 
-use posse_core::text::visible;
+use posse_core::text::{prefix, visible};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::keys::{KeyCode, KeyEvent, KeyModifiers};
@@ -29,6 +29,11 @@ pub enum InputStep {
 }
 
 impl LineInput {
+    /// Creates a line with its cursor at the end.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), at: text.len() }
+    }
+
     /// Returns the text without spaces around it.
     pub fn text(&self) -> &str {
         self.text.trim()
@@ -86,10 +91,9 @@ impl LineInput {
     }
 
     fn insert(&mut self, text: &str) {
-        if self.text.len() + text.len() <= TEXT_BYTES_MAX {
-            self.text.insert_str(self.at, text);
-            self.at += text.len();
-        }
+        let text = prefix(text, TEXT_BYTES_MAX.saturating_sub(self.text.len()));
+        self.text.insert_str(self.at, text);
+        self.at += text.len();
     }
 
     fn before(&self) -> usize {
@@ -105,5 +109,36 @@ impl LineInput {
         let from = kept.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         self.text.drain(from..self.at);
         self.at = from;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(line: &mut LineInput, code: KeyCode, modifiers: KeyModifiers) -> InputStep {
+        line.key(&KeyEvent::new(code, modifiers))
+    }
+
+    #[test]
+    fn keys_edit_the_line_by_character_and_word() {
+        let mut line = LineInput::default();
+        "日本 two".chars().for_each(|c| {
+            press(&mut line, KeyCode::Char(c), KeyModifiers::NONE);
+        });
+        press(&mut line, KeyCode::Char('w'), KeyModifiers::CONTROL);
+        press(&mut line, KeyCode::Backspace, KeyModifiers::NONE);
+        press(&mut line, KeyCode::Left, KeyModifiers::NONE);
+        press(&mut line, KeyCode::Delete, KeyModifiers::NONE);
+        assert_eq!(line.text(), "日");
+        assert_eq!(press(&mut line, KeyCode::Enter, KeyModifiers::NONE), InputStep::Done);
+    }
+
+    #[test]
+    fn a_paste_stays_one_bounded_line() {
+        let mut line = LineInput::new("a");
+        line.paste(&format!("b\nc{}", "x".repeat(TEXT_BYTES_MAX)));
+        assert!(line.text().starts_with("ab c"), "{}", line.text());
+        assert_eq!(line.text().len(), TEXT_BYTES_MAX);
     }
 }

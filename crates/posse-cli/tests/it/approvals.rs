@@ -397,7 +397,7 @@ fn whoever_sits_at_the_terminal_is_asked_there() {
     fs::remove_file(place.workspace().join("a.txt")).unwrap();
     let shown = denied(&place, &run, "not this file");
     assert_eq!(written(&place), None, "{shown}");
-    assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
+    assert!(shown.contains("because: not this file"), "{shown}");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
     talk.types("not this file\r");
     let (code, shown) = talk.end();
     assert_eq!((code, written(&place)), (0, None));
-    assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
+    assert!(shown.contains("because: not this file"), "{shown}");
 }
 
 #[test]

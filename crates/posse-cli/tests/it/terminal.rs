@@ -239,6 +239,29 @@ fn a_stopped_answer_stays_in_the_conversation_and_the_prompt_is_free() {
 }
 
 #[test]
+fn outside_of_tmux_an_approval_is_a_notification_of_the_desktop() {
+    let place = Place::new();
+    let model = place.script("[{calls: [{write: {path: a.txt, content: hello}}]}, {text: Done.}]");
+    let terminal = Terminal::new(80);
+    let mut command = place.posse(["run", "--mode", "ask", "--model", &model, "Write it"]);
+    command.env("TERM", "xterm");
+    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut hand, shown, reader) = terminal.watch();
+    let notice = "\u{7}\u{1b}]9;";
+    let text = until("a notification", || {
+        let shown = shown.lock().unwrap();
+        let text = shown.split_once(notice)?.1.split_once('\u{7}')?.0.to_owned();
+        Some(text)
+    });
+    assert!(text.ends_with("orchestrator waits for your approval of write"), "{text}");
+    hand.write_all(b"\x03").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    reader.join().unwrap();
+}
+
+#[test]
 fn a_resumed_tree_counts_what_was_used_before() {
     let place = Place::new();
     let script =

@@ -127,6 +127,10 @@ impl RunState {
             DialogStep::Answered(answer) => {
                 let (approval, hash) = (open.parked.id.clone(), open.parked.request.hash.clone());
                 self.lines.push(receipt(open.dialog.card(), &answer, self.looks.symbols));
+                if answer.verdict == ApprovalVerdict::Deny {
+                    let request = &open.parked.request;
+                    self.denied.insert((request.task.clone(), request.tool.clone()));
+                }
                 self.approvals.remove(at);
                 self.requests.push(RunRequest::Answer { approval, hash, answer });
             }

@@ -7,6 +7,7 @@ use posse_core::event::{Event, EventEntry};
 use posse_core::fact::LiveFact;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::message::Block;
+use posse_core::reply::FailureKind;
 use posse_core::tool::{DELEGATION, canonical};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, ObservedPayload, ParentQuestion};
@@ -131,6 +132,8 @@ pub(super) struct RunState {
     pub(super) wanted: Vec<String>,
     /// Time at which the person asked to leave.
     pub(super) leaving_ms: Option<u64>,
+    /// Calls that were denied here and whose refusal was not announced yet.
+    pub(super) denied: BTreeSet<(TaskId, String)>,
     /// Notes of the topmost task that were printed.
     pub(super) told: BTreeSet<String>,
     under_way: UnderWay,
@@ -160,6 +163,7 @@ impl RunState {
             requests: Vec::new(),
             wanted: Vec::new(),
             leaving_ms: None,
+            denied: BTreeSet::new(),
             told: BTreeSet::new(),
             under_way: UnderWay::default(),
         }
@@ -194,8 +198,20 @@ impl RunState {
             let lines = self.answer.end_reply("", *at_ms);
             self.print_text(lines);
         }
+        if self.is_said(task_id, event) {
+            return;
+        }
         for note in (self.looks.notes)(event) {
             self.note(task_id, &note);
+        }
+    }
+
+    /// Tells whether a line or a row says the same: the receipt of a denial, the row of a cancelled task.
+    fn is_said(&mut self, task: &TaskId, event: &Event) -> bool {
+        match event {
+            Event::ModelFailed { kind: FailureKind::Cancelled, .. } => true,
+            Event::ToolRefused { tool, .. } => self.denied.remove(&(task.clone(), tool.clone())),
+            _ => false,
         }
     }
 

@@ -4,6 +4,7 @@ use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_messages::say;
 use posse_runtime::ports::ParentQuestion;
+use posse_terminal::input::LineInput;
 use posse_terminal::rows::{RowState, figures};
 use posse_terminal::style::{AnsiColor, StylePalette, StyledLine, SymbolSet, TextStyle, columns, cut_text};
 use ratatui::buffer::Buffer;
@@ -362,15 +363,7 @@ fn draw_foot(view: &TopView, area: Rect, canvas: &mut ScreenCanvas<'_>) -> Optio
     let symbols = view.options.symbols;
     let (y, width) = (area.height - 1, usize::from(area.width).saturating_sub(1));
     if let Some((label, typed)) = prompt(view) {
-        let mut line = StyledLine::new();
-        line.push(&format!("{label} "), TextStyle::BOLD);
-        let start = line.width();
-        // The end of a long line stays visible: it is what is being typed.
-        let room = width.saturating_sub(start + 1).max(1);
-        let head = tail(typed.head(), room);
-        line.push(head, TextStyle::PLAIN);
-        let cursor = line.width();
-        line.push(&typed.text()[typed.head().len()..], TextStyle::PLAIN);
+        let (line, cursor) = typed.line(&format!("{label} "), width);
         canvas.put(0, y, width, &line.cut(width, symbols));
         return Some(Position { x: cursor.min(width) as u16, y });
     }
@@ -409,13 +402,7 @@ fn draw_foot(view: &TopView, area: Rect, canvas: &mut ScreenCanvas<'_>) -> Optio
     None
 }
 
-/// Returns the longest end of a text that fits.
-fn tail(text: &str, room: usize) -> &str {
-    let mut starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-    starts.find(|at| columns(&text[*at..]) <= room).map_or("", |at| &text[at..])
-}
-
-fn prompt(view: &TopView) -> Option<(String, &super::input::TypedLine)> {
+fn prompt(view: &TopView) -> Option<(String, &LineInput)> {
     let line = view.dialog.line()?;
     let label = match &view.dialog {
         TopDialog::Search(_) => say!("top-prompt-search"),

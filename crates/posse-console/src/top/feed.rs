@@ -153,6 +153,8 @@ struct FeedReader {
     spent: Option<(TopScope, Instant)>,
     /// More records wait than one poll reads.
     has_more: bool,
+    /// The list was read once.
+    has_listed: bool,
 }
 
 impl FeedReader {
@@ -170,6 +172,7 @@ impl FeedReader {
             pane: None,
             spent: None,
             has_more: false,
+            has_listed: false,
         }
     }
 
@@ -216,7 +219,10 @@ impl FeedReader {
         }
         let is_known =
             |(scope, at): &(TopScope, Instant)| *scope == interest.scope && at.elapsed() < SPENT_LOOK;
-        if !matches!(interest.scope, TopScope::Tree(_)) && !self.spent.as_ref().is_some_and(is_known) {
+        // The list comes first: summing up a large store takes longer.
+        if !std::mem::replace(&mut self.has_listed, true) {
+            self.has_more = true;
+        } else if !matches!(interest.scope, TopScope::Tree(_)) && !self.spent.as_ref().is_some_and(is_known) {
             news.spent = Some(self.host.spent(interest.scope.clone()).await?);
             self.spent = Some((interest.scope.clone(), Instant::now()));
         }

@@ -35,7 +35,8 @@ const LEAVE: &str = "\x1b[?2026l\x1b[?1000l\x1b[?1006l\x1b[?2004l\x1b[0m\x1b[?25
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 
-const HIDE_CURSOR: &[u8] = b"\x1b[?25l";
+/// Sequences of a frame without a change: styles end, the cursor is hidden again.
+const UNCHANGED: [&[u8]; 5] = [b"\x1b[39m", b"\x1b[49m", b"\x1b[59m", b"\x1b[0m", b"\x1b[?25l"];
 
 /// True while this process shows a full screen.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
@@ -189,8 +190,7 @@ impl Write for FrameWriter {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // A frame without a change hides the cursor again and nothing else.
-        if self.0.is_empty() || self.0 == HIDE_CURSOR {
+        if is_unchanged(&self.0) {
             self.0.clear();
             return Ok(());
         }
@@ -200,5 +200,54 @@ impl Write for FrameWriter {
         let mut stderr = io::stderr().lock();
         stderr.write_all(&frame)?;
         stderr.flush()
+    }
+}
+
+/// Tells whether a frame changes nothing on the screen.
+fn is_unchanged(mut frame: &[u8]) -> bool {
+    while let Some(rest) = UNCHANGED.iter().find_map(|sequence| frame.strip_prefix(*sequence)) {
+        frame = rest;
+    }
+    frame.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::CrosstermBackend;
+    use ratatui::layout::Rect;
+    use ratatui::{TerminalOptions, Viewport};
+
+    use super::*;
+
+    /// Output that the test can read while the terminal has it.
+    #[derive(Clone, Default)]
+    struct SharedOutput(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
+
+    impl Write for SharedOutput {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_frame_without_a_change_writes_nothing() {
+        let output = SharedOutput::default();
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 20, 4));
+        let backend = CrosstermBackend::new(output.clone());
+        let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
+        let mut draw = |text: &str| {
+            let style = ratatui::style::Style::new();
+            terminal.draw(|frame| frame.buffer_mut().set_string(0, 0, text, style)).unwrap();
+            std::mem::take(&mut *output.0.borrow_mut())
+        };
+        assert!(!is_unchanged(&draw("posse top")));
+        let frame = draw("posse top");
+        assert!(is_unchanged(&frame), "{:?}", String::from_utf8_lossy(&frame));
+        assert!(!is_unchanged(&draw("posse tap")));
     }
 }

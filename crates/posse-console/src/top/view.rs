@@ -15,6 +15,7 @@ use posse_core::lease::Lease;
 use posse_core::text::visible;
 use posse_core::usage::SpendingTotal;
 use posse_messages::say;
+use posse_terminal::input::LineInput;
 use posse_terminal::rows::{RowState, figures};
 use posse_terminal::style::{StyledLine, TextStyle};
 
@@ -22,7 +23,6 @@ use super::actions::{ActionNotice, TaskAction};
 use super::board::{BoardFilter, BoardLine, TopBoard};
 use super::copy::COPY_BYTES_MAX;
 use super::feed::{FeedInterest, FeedNews, PaneNews};
-use super::input::TypedLine;
 use super::panes::{self, LimitFacts};
 use super::transcript::{TaskTranscript, TranscriptStyle};
 use super::{TaskPatch, TopOptions, TopScope};
@@ -362,7 +362,7 @@ impl TopView {
         match code {
             KeyCode::Char('q') | KeyCode::Esc => return self.go_back(now_ms),
             KeyCode::Char('?') => self.dialog = TopDialog::Keys,
-            KeyCode::Char('/') => self.dialog = TopDialog::Search(TypedLine::new(self.searched())),
+            KeyCode::Char('/') => self.dialog = TopDialog::Search(LineInput::new(self.searched())),
             KeyCode::Char('s') => self.open_steering(now_ms),
             KeyCode::Char('a') => self.open_answer(now_ms),
             KeyCode::Char('c') => self.open_cancel(now_ms),
@@ -610,7 +610,7 @@ impl TopView {
     /// Takes pasted text; outside of a prompt it is no key.
     pub fn on_paste(&mut self, text: &str) -> Vec<TopRequest> {
         if let Some(line) = self.dialog.line_mut() {
-            line.insert(text);
+            line.paste(text);
         }
         Vec::new()
     }

@@ -109,6 +109,7 @@ task-end-files =
 ## approval card
 
 card-wants = { $task } { $agent } möchte { $call }
+card-wants-run = { $task } { $agent } möchte ausführen: { $command }
 card-keys = y einmal   t diese Aufgabe   s Sitzung   n nein, mit Grund   d alles   Esc später
 card-why = warum? (Enter ohne Grund)
 card-above = der ganze Aufruf steht oben

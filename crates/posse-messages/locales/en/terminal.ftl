@@ -115,6 +115,7 @@ task-end-files =
 ## approval card
 
 card-wants = { $task } { $agent } wants to { $call }
+card-wants-run = { $task } { $agent } wants to run: { $command }
 card-keys = y once   t this task   s session   n no, say why   d whole diff   Esc later
 card-why = why? (Enter without a reason)
 card-above = the whole call is printed above

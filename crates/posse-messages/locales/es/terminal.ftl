@@ -109,6 +109,7 @@ task-end-files =
 ## approval card
 
 card-wants = { $task } { $agent } quiere { $call }
+card-wants-run = { $task } { $agent } quiere ejecutar: { $command }
 card-keys = y una vez   t esta tarea   s sesión   n no, y por qué   d todo   Esc luego
 card-why = ¿por qué? (Intro sin motivo)
 card-above = la llamada completa está arriba

@@ -109,6 +109,7 @@ task-end-files =
 ## approval card
 
 card-wants = { $task } { $agent } veut { $call }
+card-wants-run = { $task } { $agent } veut exécuter : { $command }
 card-keys = y une fois   t cette tâche   s session   n non, et pourquoi   d tout   Esc plus tard
 card-why = pourquoi ? (Entrée sans raison)
 card-above = l’appel entier est affiché au-dessus

@@ -92,6 +92,7 @@ task-end-files = { $n } ファイル変更: { $files }
 ## approval card
 
 card-wants = { $task } { $agent } が求めています: { $call }
+card-wants-run = { $task } { $agent } が実行を求めています: { $command }
 card-keys = y 一度   t このタスク   s セッション   n 拒否と理由   d 全体   Esc 後で
 card-why = 理由は? (Enter で理由なし)
 card-above = 呼び出し全体は上に表示されています

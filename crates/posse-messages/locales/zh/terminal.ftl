@@ -92,6 +92,7 @@ task-end-files = 更改了 { $n } 个文件：{ $files }
 ## approval card
 
 card-wants = { $task } { $agent } 请求 { $call }
+card-wants-run = { $task } { $agent } 想运行：{ $command }
 card-keys = y 一次   t 此任务   s 会话   n 拒绝并说明   d 全部   Esc 稍后
 card-why = 为什么?(直接回车表示无理由)
 card-above = 完整的调用已显示在上方

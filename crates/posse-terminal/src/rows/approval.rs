@@ -152,7 +152,11 @@ impl ApprovalCard {
     }
 
     fn title_text(&self) -> String {
-        say!("card-wants", task = &self.task, agent = &self.agent, call = &self.call)
+        let (task, agent) = (&self.task, &self.agent);
+        match self.call.strip_prefix("bash ") {
+            Some(command) => say!("card-wants-run", task, agent, command),
+            None => say!("card-wants", task, agent, call = &self.call),
+        }
     }
 
     /// Returns the columns of the title between the mark and the counts.

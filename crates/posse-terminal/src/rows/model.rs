@@ -195,6 +195,8 @@ impl ModelUse {
     /// Takes the name of a model, such as `openai:gpt-5-mini`.
     fn rename(&mut self, model: &str) {
         let (provider, name) = model.split_once(':').unwrap_or(("", model));
+        // A script is a path; its directory says nothing.
+        let name = if provider == "scripted" { name.rsplit('/').next().unwrap_or(name) } else { name };
         (self.provider, self.name) = (cell(provider), cell(name));
     }
 

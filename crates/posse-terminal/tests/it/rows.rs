@@ -644,7 +644,7 @@ fn an_approval_without_a_diff_shows_every_argument() {
     let arguments = r#"{"command":"git gc\u001b[2J","timeout_ms":5,"path":"pаyload"}"#;
     let lines =
         texts(&ApprovalCard::new(&parked("bash", arguments, None)).lines(80, 20, SymbolSet::Unicode, 0));
-    assert_eq!(lines[0], "? t_04 test-writer wants to bash git gc\\u{1b}[2J");
+    assert_eq!(lines[0], "? t_04 test-writer wants to run: git gc\\u{1b}[2J");
     let shown = lines.join("\n");
     assert!(shown.contains("timeout_ms: 5") && shown.contains("p\\u{430}yload"), "{shown}");
 }

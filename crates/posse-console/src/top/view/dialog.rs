@@ -5,13 +5,13 @@ use posse_core::approval::{ApprovalScope, ApprovalVerdict, ParkedCall};
 use posse_core::id::TaskId;
 use posse_messages::say;
 use posse_runtime::ports::ParentQuestion;
+use posse_terminal::input::LineInput;
 use posse_terminal::rows::{ApprovalCard, RowState};
 use posse_terminal::style::{StyledLine, SymbolSet};
 
 use super::{ScreenFocus, TopRequest, TopView};
 use crate::top::actions::TaskAction;
 use crate::top::board::{BoardLine, TaskGroup};
-use crate::top::input::TypedLine;
 
 /// Time before a key counts: nothing typed ahead approves.
 const SETTLE_MS: u64 = 500;
@@ -22,10 +22,10 @@ pub enum TopDialog {
     None,
     /// The list of keys.
     Keys,
-    Search(TypedLine),
+    Search(LineInput),
     Steer {
         task: TaskId,
-        line: TypedLine,
+        line: LineInput,
     },
     Cancel {
         task: TaskId,
@@ -36,13 +36,13 @@ pub enum TopDialog {
     Question {
         task: TaskId,
         question: ParentQuestion,
-        line: TypedLine,
+        line: LineInput,
     },
 }
 
 impl TopDialog {
     /// Returns the line that is typed.
-    pub fn line(&self) -> Option<&TypedLine> {
+    pub fn line(&self) -> Option<&LineInput> {
         match self {
             TopDialog::Search(line) | TopDialog::Steer { line, .. } | TopDialog::Question { line, .. } => {
                 Some(line)
@@ -53,7 +53,7 @@ impl TopDialog {
     }
 
     /// Returns the line that is typed, to change it.
-    pub fn line_mut(&mut self) -> Option<&mut TypedLine> {
+    pub fn line_mut(&mut self) -> Option<&mut LineInput> {
         match self {
             TopDialog::Search(line) | TopDialog::Steer { line, .. } | TopDialog::Question { line, .. } => {
                 Some(line)
@@ -73,7 +73,7 @@ pub struct CallDecision {
     /// The whole call is paged through, from this line on.
     top: Option<usize>,
     /// Why it is denied.
-    reason: Option<TypedLine>,
+    reason: Option<LineInput>,
 }
 
 impl CallDecision {
@@ -135,7 +135,7 @@ impl TopView {
     pub(super) fn open_steering(&mut self, now_ms: u64) {
         let Some(task) = self.selected.clone() else { return };
         match self.board.row(&task).is_some_and(|row| row.state.is_running()) {
-            true => self.dialog = TopDialog::Steer { task, line: TypedLine::default() },
+            true => self.dialog = TopDialog::Steer { task, line: LineInput::default() },
             false => self.tell(RowState::Waiting, &say!("top-has-ended", task = task.short()), now_ms),
         }
     }
@@ -152,7 +152,7 @@ impl TopView {
         if let Some(parked) = self.board.approval(&task) {
             self.dialog = TopDialog::Approval(Box::new(CallDecision::new(parked, now_ms)));
         } else if let Some(question) = self.board.question(&task).cloned() {
-            self.dialog = TopDialog::Question { task, question, line: TypedLine::default() };
+            self.dialog = TopDialog::Question { task, question, line: LineInput::default() };
         }
     }
 
@@ -192,7 +192,7 @@ impl TopView {
                     return vec![TopRequest::Act(TaskAction::Steer { task, text: line.text().to_owned() })];
                 }
                 _ => {
-                    line.edit(key);
+                    line.key(key);
                     self.dialog = TopDialog::Steer { task, line };
                 }
             },
@@ -216,7 +216,7 @@ impl TopView {
     }
 
     /// The list is filtered while the text is typed; in a pane Enter goes to the first line that contains it.
-    fn on_search_key(&mut self, mut line: TypedLine, key: &KeyEvent, now_ms: u64) {
+    fn on_search_key(&mut self, mut line: LineInput, key: &KeyEvent, now_ms: u64) {
         match (key.code, self.focus) {
             (KeyCode::Esc, ScreenFocus::List) => self.search.clear(),
             (KeyCode::Esc, ScreenFocus::Pane) => self.found.clear(),
@@ -226,7 +226,7 @@ impl TopView {
                 self.find_next(1);
             }
             (_, focus) => {
-                line.edit(key);
+                line.key(key);
                 if focus == ScreenFocus::List {
                     self.search = line.text().trim().to_owned();
                 }
@@ -250,7 +250,7 @@ impl TopView {
                     return vec![decide(dialog, ApprovalVerdict::Deny, ApprovalScope::Once, reason)];
                 }
                 _ => {
-                    line.edit(key);
+                    line.key(key);
                     dialog.reason = Some(line);
                     self.dialog = TopDialog::Approval(dialog);
                 }
@@ -275,7 +275,7 @@ impl TopView {
             KeyCode::Char('s') => {
                 return vec![decide(dialog, ApprovalVerdict::Approve, ApprovalScope::Session, None)];
             }
-            KeyCode::Char('n') => dialog.reason = Some(TypedLine::default()),
+            KeyCode::Char('n') => dialog.reason = Some(LineInput::default()),
             KeyCode::Char('d' | ' ') | KeyCode::PageDown => dialog.page(width, rows, page),
             KeyCode::Down | KeyCode::Char('j') => dialog.page(width, rows, 1),
             KeyCode::Up | KeyCode::Char('k') => dialog.page(width, rows, -1),
@@ -295,7 +295,7 @@ impl TopView {
         &mut self,
         task: TaskId,
         question: ParentQuestion,
-        mut line: TypedLine,
+        mut line: LineInput,
         key: &KeyEvent,
     ) -> Vec<TopRequest> {
         let option = match key.code {
@@ -310,7 +310,7 @@ impl TopView {
             (Some(text), _) => return vec![TopRequest::Act(TaskAction::Answer { task, text })],
             (None, KeyCode::Esc) => {}
             (None, _) => {
-                line.edit(key);
+                line.key(key);
                 self.dialog = TopDialog::Question { task, question, line };
             }
         }
