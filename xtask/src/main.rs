@@ -5,6 +5,7 @@
 mod bench;
 mod chaos;
 mod command;
+mod dashboard;
 mod fuzz;
 mod screens;
 mod simulate;
@@ -31,6 +32,8 @@ cargo xtask <task>
           otherwise; fails if a task is lost, an effect repeated or a call in doubt not marked
   requirements [--open]  which test checks which line of docs/requirements.md; fails while one has neither a test nor
           a reason to have none; `--open` shows only those
+  dashboard [pictures | --only WORD]  checks the types of the dashboard's modules and drives its pages in Chromium;
+          `pictures` makes those of docs/images
   screens [NAME ...]  plays scripted tasks in tmux and writes the pictures of docs/screens
   help    this text
 ";
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["chaos", options @ ..] => finish(chaos::chaos(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
+        ["dashboard", options @ ..] => finish(dashboard::dashboard(options)),
         ["screens", names @ ..] => finish(screens::screens(names)),
         ["requirements", options @ ..] => {
             finish(xtask::requirements::requirements(&command::root(), options))

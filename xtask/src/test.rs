@@ -30,6 +30,7 @@ const STAGES: &[Stage] = &[
     ("format", || passes(&["fmt", "--all", "--check"])),
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
     ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
+    ("dashboard", dashboard),
     ("fuzzing", fuzzing),
     ("documentation", documentation),
     ("documentation tests", documentation_tests),
@@ -151,6 +152,19 @@ fn add_component(component: &str) -> Result<()> {
         .with_context(|| format!("{component} is missing and rustup, which would install it, too"))?;
     anyhow::ensure!(status.success(), "`rustup component add {component}` failed ({status})");
     Ok(())
+}
+
+/// Types and pages of the dashboard. Without Chromium the pages are left out, so that has to be seen.
+fn dashboard() -> Result<Verdict> {
+    if !crate::dashboard::install()? {
+        return Ok(Verdict::Skipped("npm cannot be reached: the dashboard is not tested"));
+    }
+    crate::dashboard::check_types()?;
+    if !has_program("chromium", "--version", "chromium") {
+        return Ok(Verdict::Skipped("there is no `chromium`: the pages of the dashboard are not tested"));
+    }
+    crate::dashboard::run_tests(&[])?;
+    Ok(Verdict::Passed)
 }
 
 /// Long enough to find what is broken; what is subtle takes `cargo xtask fuzz`.

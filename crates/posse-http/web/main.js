@@ -1,0 +1,55 @@
+// The dashboard: login, shell and pages.
+
+import { ApiError, api, isExport, post } from "./api.js";
+import { Shell } from "./shell.js";
+import { html, render, useEffect } from "./lib.js";
+import { listen } from "./route.js";
+import { applyTheme } from "./settings.js";
+import { Login } from "./pages/login.js";
+import { connect, loadError, me, startClock } from "./store.js";
+
+/**
+ * Takes the single-use code out of the address, before anything else can see it.
+ * @returns {string | null}
+ */
+function takeCode() {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1] ?? null;
+  if (code !== null) history.replaceState(null, "", location.pathname);
+  return code && decodeURIComponent(code);
+}
+
+/** @param {string | null} code */
+async function enter(code) {
+  try {
+    me.value = code ? await post("/login", { code }) : await api("/me");
+  } catch (e) {
+    if (e instanceof ApiError && e.problem.status === 0) {
+      setTimeout(() => void enter(code), 1000);
+      return;
+    }
+    if (e instanceof ApiError && code) loadError.value = e.problem;
+    me.value = null;
+  }
+  if (me.value && !("version" in me.value)) me.value = await api("/me");
+}
+
+function App() {
+  const principal = me.value;
+  useEffect(() => { if (principal && !isExport()) void connect(); }, [principal === null, principal === undefined]);
+  if (principal === undefined) return html`<main class="center" aria-busy="true"></main>`;
+  if (principal === null) return html`<${Login} onCode=${enter} />`;
+  return html`<${Shell} />`;
+}
+
+export function start() {
+  applyTheme();
+  listen();
+  startClock();
+  render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+}
+
+if (document.getElementById("app")) {
+  const code = takeCode();
+  start();
+  void enter(code);
+}
