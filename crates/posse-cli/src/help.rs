@@ -3,6 +3,7 @@
 //! of commands and flags.
 
 mod examples;
+mod groups;
 mod usage;
 
 use std::ffi::OsString;
@@ -107,8 +108,8 @@ impl HelpHeadings {
 
 /// Gives a command its texts; `key` is its catalog key, such as `help-tasks-list` for `posse tasks list`.
 fn dressed(command: Command, key: &str, headings: HelpHeadings) -> Command {
-    let template =
-        format!("{{about-with-newline}}\n{} {{usage}}\n\n{{all-args}}{{after-help}}", say!("usage-heading"));
+    let usage = say!("usage-heading");
+    let template = format!("{{about-with-newline}}\n{usage} {{usage}}\n\n{{all-args}}{{after-help}}");
     let mut command = command
         .help_template(template)
         .subcommand_help_heading(headings.commands)
@@ -138,7 +139,17 @@ fn dressed(command: Command, key: &str, headings: HelpHeadings) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help(say!("usage-help"));
     let version =
         Arg::new("version").short('V').long("version").action(ArgAction::Version).help(say!("usage-version"));
-    command.arg(help.help_heading(headings.global)).arg(version.help_heading(headings.global))
+    let command = command.arg(help.help_heading(headings.global)).arg(version.help_heading(headings.global));
+    match key {
+        // The first page lists commands by what they are for.
+        ROOT => {
+            let (listed, global) = (groups::listed(&command), groups::heading(headings.global));
+            command.help_template(format!(
+                "{{about-with-newline}}\n{usage} {{usage}}\n\n{listed}{global}\n{{options}}{{after-help}}"
+            ))
+        }
+        _ => command,
+    }
 }
 
 /// Finds a flag's translation: under its command, or else the text shared by all commands.

@@ -15,7 +15,7 @@ use posse_telemetry::log::JsonLog;
 use posse_telemetry::wiring::{Telemetry, TelemetryOptions, TelemetryOutlets, TelemetryWishes};
 
 pub use posse_setup::project::{ProjectScope, in_project as in_project_of};
-pub use posse_setup::setup::{ORCHESTRATOR, Setup, name, trust_store};
+pub use posse_setup::setup::{Setup, name, trust_store};
 pub use posse_setup::tools::ToolInventory;
 
 use crate::args::GlobalArgs;

@@ -106,6 +106,36 @@ fn pager(text: &str) -> Option<String> {
     }
 }
 
+/// The terminal of this process.
+pub struct TerminalFacts {
+    pub name: String,
+    pub columns: u16,
+    pub rows: u16,
+    /// A screen fits; below that size output is lines.
+    pub has_room: bool,
+    pub is_colored: bool,
+    pub is_utf8: bool,
+}
+
+/// Looks at the terminal; `None` if a person reads no output here.
+pub fn facts() -> Option<TerminalFacts> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    let (columns, rows) = (size.ws_col, size.ws_row);
+    Some(TerminalFacts {
+        name: variable("TERM").unwrap_or_else(|| "?".to_owned()),
+        columns,
+        rows,
+        has_room: TreeLayout::has_room(columns.into(), rows.into()),
+        is_colored: colours_are_wanted() && variable("TERM").is_none_or(|name| name != "dumb"),
+        is_utf8: symbols() == SymbolSet::Unicode,
+    })
+}
+
+/// Tells whether this terminal is a pane of tmux.
+pub fn is_in_tmux() -> bool {
+    variable("TMUX").is_some()
+}
+
 /// Prints to standard error.
 pub fn note(text: &str) {
     let mut stderr = std::io::stderr().lock();
@@ -247,7 +277,7 @@ pub fn looks() -> ConsoleOptions {
         palette: if colours_are_wanted() { StylePalette::Ansi } else { StylePalette::Plain },
         symbols: symbols(),
         has_paste: true,
-        notice: if variable("TMUX").is_some() { NoticeForm::Bell } else { NoticeForm::BellAndText },
+        notice: if is_in_tmux() { NoticeForm::Bell } else { NoticeForm::BellAndText },
     }
 }
 

@@ -14,7 +14,7 @@ pub fn named_tools<'a>(list: impl IntoIterator<Item = &'a String>, there: &[&str
     match names.iter().find(|name| !there.contains(&name.as_str())) {
         Some(unknown) => {
             let error = Error::new(ErrorCode::InvalidTool, localized!("tool-to-allow-unknown", unknown));
-            Err(error.hint(near(unknown, there)))
+            Err(error.hint(suggestion(unknown, there)))
         }
         None => Ok(names),
     }
@@ -37,11 +37,11 @@ pub fn patterns_of(list: &[String], there: &[&str]) -> Result<Vec<ToolPattern>> 
 }
 
 fn not_there(unknown: &str, there: &[&str]) -> Error {
-    Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown)).hint(near(unknown, there))
+    Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown)).hint(suggestion(unknown, there))
 }
 
-/// Names the tool that was probably meant, and all that are there.
-fn near(unknown: &str, there: &[&str]) -> LocalizedText {
+/// Names the one of several names that was probably meant, and all that are there.
+pub fn suggestion(unknown: &str, there: &[&str]) -> LocalizedText {
     let near = nearest(unknown, there.iter().copied()).map(|name| localized!("did-you-mean", name));
     let there_are = localized!("there-are", names = there.join(", "));
     LocalizedText::join(near.iter().chain([&there_are]), " ")

@@ -19,6 +19,7 @@ use posse_core::grant::Grant;
 use posse_core::pattern::ToolPattern;
 use posse_core::text::visible;
 use posse_core::tool::ToolSpec;
+use posse_core::tool_names::suggestion;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{LocalizedText, localized};
 use posse_net::AddressException;
@@ -154,7 +155,7 @@ impl ServerRegistry {
         let known: Vec<&str> = self.all.iter().map(|named| named.server.config().name.as_str()).collect();
         let hint = match known.is_empty() {
             true => localized!("there-are-none"),
-            false => localized!("there-are", names = known.join(", ")),
+            false => suggestion(name.strip_prefix("mcp__").unwrap_or(name), &known),
         };
         Error::new(ErrorCode::McpServerUnavailable, localized!("mcp-server-unknown", name = visible(name)))
             .hint(hint)

@@ -12,6 +12,7 @@ use posse_core::bounded::BoundedInteger;
 use posse_core::definition::OnUnknownModel;
 use posse_core::grant::NetworkGrant;
 use posse_core::mode::WorkMode;
+use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result, sizes, spans};
 use posse_definitions::places::nearest_file;
 use posse_mcp::registry::McpServerConfig;
@@ -474,7 +475,11 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
             _ => e.message().to_owned(),
         };
         let text = format!("{}:{line}:{column}: {}", path.display(), what.trim_end().replace('\n', ", "));
-        Error::new(ErrorCode::ConfigInvalid, text)
+        let error = Error::new(ErrorCode::ConfigInvalid, text);
+        match likely_key(e.message()) {
+            Some(name) => error.hint(say!("usage-did-you-mean", name)),
+            None => error,
+        }
     };
     let invalid = |e: toml::de::Error| {
         let at = e.span().map_or(0, |span| span.start);
@@ -496,6 +501,14 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
         }
     }
     Ok(config)
+}
+
+/// Finds the name that was probably meant instead of an unknown one, in serde's words: "unknown field `a`, expected one
+/// of `b`, `c`".
+fn likely_key(message: &str) -> Option<String> {
+    let mut quoted = message.strip_prefix("unknown ")?.split('`').skip(1).step_by(2);
+    let unknown = quoted.next()?;
+    nearest(unknown, quoted).map(str::to_owned)
 }
 
 /// Locates a byte offset in a TOML text: line, column and key.

@@ -5,14 +5,17 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agents;
 pub mod config;
 pub mod config_edit;
+pub mod doctor;
 pub mod keys;
 pub mod mode;
 pub mod models;
 pub mod options;
 pub mod process;
 pub mod project;
+pub mod retention;
 pub mod setup;
 pub mod tools;
 pub mod worktrees;

@@ -1,47 +1,34 @@
 //! `posse agents`: list, show, check, create and export agents.
 
-mod check;
-pub(super) mod view;
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use posse_core::definition::{Format, RemarkSeverity};
 use posse_core::id::AgentName;
 use posse_core::text::visible;
+use posse_core::tool_names::suggestion;
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::inspect::AgentReport;
 use posse_definitions::inspect::{AgentStanding, definition};
 use posse_definitions::registry::RegistrySnapshot;
 use posse_mcp::files::unwritable;
 use posse_messages::say;
-use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
+use posse_setup::agents::view::{AgentView, inspector, tool_list};
+use posse_setup::agents::{check, mistakes};
+use posse_terminal::table::{ColumnFit, TableCell, TableColumn, TextTable};
 use serde_json::json;
 
 use crate::args::{AgentsCommand, GlobalArgs, RunOptions};
+use crate::columns::PaddedCell;
 use crate::commands::init::write_new;
 use crate::setup::{Setup, user_config_dir};
 use crate::{lists, terminal};
-use view::{AgentView, inspector};
 
-/// Warns about the mistakes in an agent's file that `posse agents check` would report: the first, in one line, and where
-/// the others are.
+/// Warns about the mistakes in an agent's file that `posse agents check` would report.
 pub fn warn_about(setup: &Setup, how: &RunOptions, name: &str) -> Result<()> {
-    let snapshot = setup.snapshot();
-    let Some(entry) = snapshot.entry(name) else { return Ok(()) };
-    let reports = inspector(setup, &how.common.allow)?.check(entry);
-    // Files that this one shadows have no effect here.
-    let remarks = reports.first().map(|report| report.remarks.as_slice()).unwrap_or_default();
-    let Some(first) = remarks.iter().min_by_key(|remark| remark.severity != RemarkSeverity::Error) else {
-        return Ok(());
-    };
-    let line = first.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let place = view::place(setup, &entry.chosen.read.origin.path);
-    let more = match remarks.len() - 1 {
-        0 => say!("agent-file-look", name),
-        n => say!("agent-file-look-more", name, n),
-    };
-    let text = format!("{place}{line}: {} · {more}", first.text);
-    terminal::note(&say!("warning", text = visible(&text)));
+    if let Some(text) = mistakes(setup, how, name)? {
+        terminal::note(&say!("warning", text = visible(&text)));
+    }
     Ok(())
 }
 
@@ -75,7 +62,7 @@ fn list(global: &GlobalArgs, allow: &[String]) -> Result<ExitCode> {
         TableColumn::number(say!("column-turns"), ColumnFit::Optional(3)),
         TableColumn::text(say!("column-about"), ColumnFit::Flexible(20)),
     ]);
-    seen.iter().for_each(|seen| seen.add_to(&mut table));
+    seen.iter().for_each(|seen| add_to(&mut table, seen));
     lists::print(&table);
     let untrusted = seen.iter().filter(|seen| seen.report.state == AgentStanding::NotTrusted).count();
     if untrusted > 0 {
@@ -83,6 +70,31 @@ fn list(global: &GlobalArgs, allow: &[String]) -> Result<ExitCode> {
     }
     say_remarks(&snapshot);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Appends the agent to a list: a row, and remarks on where it is from and what it may use.
+fn add_to(table: &mut TextTable, view: &AgentView<'_>) {
+    let AgentReport { entry, state, effective, problems, .. } = &view.report;
+    let first = view.description.lines().next().unwrap_or_default();
+    let about = match (state, problems.first()) {
+        (AgentStanding::Error, Some(problem)) => problem.to_string(),
+        _ if view.is_hidden() => format!("{} · {first}", say!("row-hidden")),
+        _ => first.to_owned(),
+    };
+    let agent = effective.as_ref().map(|effective| &effective.agent);
+    let shown = |text: &str| TableCell::from(visible(text).into_owned());
+    table.row(vec![
+        shown(&entry.name),
+        view.state_word().into(),
+        shown(agent.map_or("", |agent| agent.model.as_str())),
+        agent.map_or(String::new(), |agent| agent.limits.turns_max.to_string()).into(),
+        shown(&about),
+    ]);
+    let mut about = vec![view.from.clone()];
+    about.extend(effective.as_ref().map(|effective| tool_list(&effective.tools)));
+    table.remark(visible(&about.join(" · ")).into_owned());
+    let withheld = effective.iter().flat_map(|effective| &effective.withheld);
+    withheld.for_each(|told| table.remark(visible(told).into_owned()));
 }
 
 fn show(global: &GlobalArgs, name: &str) -> Result<ExitCode> {
@@ -100,8 +112,8 @@ fn show(global: &GlobalArgs, name: &str) -> Result<ExitCode> {
         terminal::out(&value.to_string());
         return Ok(ExitCode::SUCCESS);
     }
-    for line in seen.page() {
-        terminal::out(&visible(&line));
+    for (name, text) in seen.page() {
+        terminal::out(&visible(&format!("{:<12} {text}", PaddedCell(name))));
     }
     if !prompt.is_empty() {
         terminal::out(&visible(&format!("\n{prompt}")));
@@ -187,7 +199,7 @@ fn export(global: &GlobalArgs, name: &str, to: &str, out: Option<&Path>, force: 
     let Some(format) = Format::ALL.iter().copied().find(|format| format.wire() == to) else {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.wire()).collect();
         return Err(Error::new(ErrorCode::InvalidRequest, say!("format-unknown", format = visible(to)))
-            .hint(say!("there-are", names = known.join(", "))));
+            .hint(suggestion(to, &known)));
     };
     let setup = Setup::load(global)?;
     let snapshot = setup.snapshot();

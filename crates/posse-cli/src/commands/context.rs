@@ -10,6 +10,7 @@ use posse_core::context::{
     Audience, AudienceChange, ChangeResult, ContextChange, ContextEntry, ContextKey, OPERATOR, SnapshotLabel,
     TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, ValueHead,
 };
+use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{localized, say};
 use posse_runtime::context::{ContextCaller, change, now_ms, perform};
@@ -43,7 +44,8 @@ pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
         None => sessions::newest(&*store, &setup.workspace).await?,
     };
     let place = ContextTarget { store, session, json: global.json };
-    match args.command {
+    let wanted = wanted_key(&args.command);
+    let done = match args.command {
         ContextCommand::List => place.list().await,
         ContextCommand::Read { keys } => place.read(keys).await,
         ContextCommand::Write { key, value, expect, ttl, readable_by, writable_by } => {
@@ -72,18 +74,19 @@ pub async fn run(global: &GlobalArgs, args: ContextArgs) -> Result<ExitCode> {
                 (false, false) => place.ask(ContextRequest::Snapshot(label)).await,
             }
         }
+    };
+    match done {
+        Err(e) => Err(place.for_people(e, &wanted).await),
+        done => done,
     }
-    .map_err(for_people)
 }
 
-/// Replaces hints about the tool by hints about commands.
-fn for_people(error: Error) -> Error {
-    match error.code() {
-        ErrorCode::KeyNotFound if error.advice() == Some(&localized!("key-not-found-hint")) => {
-            error.hint(say!("context-list-hint"))
-        }
-        ErrorCode::VersionConflict => error.hint(say!("context-version-hint")),
-        _ => error,
+/// Returns the one key that a command names.
+fn wanted_key(command: &ContextCommand) -> String {
+    match command {
+        ContextCommand::Delete { key } | ContextCommand::History { key, .. } => key.clone(),
+        ContextCommand::Read { keys } => keys.first().cloned().unwrap_or_default(),
+        _ => String::new(),
     }
 }
 
@@ -96,6 +99,20 @@ struct ContextTarget {
 impl ContextTarget {
     fn caller(&self) -> ContextCaller<'_> {
         ContextCaller { session: &self.session, participant: OPERATOR, idempotency_key: None }
+    }
+
+    /// Replaces hints about the tool by hints about commands, and says which key was probably meant.
+    async fn for_people(&self, error: Error, wanted: &str) -> Error {
+        match error.code() {
+            ErrorCode::KeyNotFound if error.advice() == Some(&localized!("key-not-found-hint")) => {
+                let heads = self.store.context_keys(&self.session, now_ms()).await.unwrap_or_default();
+                let near = nearest(wanted, heads.iter().map(|head| head.key.as_str()));
+                let near = near.map(|name| format!("{} ", say!("usage-did-you-mean", name)));
+                error.hint(format!("{}{}", near.unwrap_or_default(), say!("context-list-hint")))
+            }
+            ErrorCode::VersionConflict => error.hint(say!("context-version-hint")),
+            _ => error,
+        }
     }
 
     async fn ask(&self, request: ContextRequest) -> Result<ExitCode> {

@@ -12,10 +12,10 @@ use posse_messages::say;
 use posse_sandbox::supervisor::TASK_MARK;
 use serde_json::{Value, json};
 
-use super::agents::view::{inspector, tool_list};
 use crate::args::{GlobalArgs, TrustArgs};
 use crate::setup::{Setup, trust_store};
 use crate::terminal;
+use posse_setup::agents::view::{inspector, tool_list};
 
 pub fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;

@@ -45,9 +45,20 @@ fn what_is_nearly_right_is_named_in_every_language() {
     let at = swapped.windows(2).position(|pair| pair[0] != pair[1]).unwrap();
     swapped.swap(at, at + 1);
     let swapped: String = swapped.into_iter().collect();
+    assert_eq!(place.run(["context", "--session", &task, "write", "findings", "x"]).code, 0);
+    let config = place.write("odd.toml", "[limits]\nmax_trns = 5\n");
+    let config = config.to_str().unwrap();
     for language in LANGUAGES {
         for (args, meant) in [
-            (&["rnu", "Do it"][..], "posse --lang LANGUAGE run \"Do it\""),
+            (&["agents", "check", "reviwer"][..], "`reviewer`"),
+            (&["agents", "export", "reviewer", "--to", "clade"], "`claude`"),
+            (&["config", "get", "limits.max_trns"], "`limits.max_turns`"),
+            (&["--config", config, "models"], "`max_turns`"),
+            (&["context", "--session", &task, "read", "findngs"], "`findings`"),
+            (&["mcp", "--tools", "subagnt"], "`subagent`"),
+            (&["mcp", "install", "--host", "claude-cod"], "`claude-code`"),
+            (&["tasks", "list", "--status", "compelted"], "`completed`"),
+            (&["rnu", "Do it"], "posse --lang LANGUAGE run \"Do it\""),
             (&["tasks", "lsit"], "posse --lang LANGUAGE tasks list"),
             (&["help", "tsaks"], "posse tasks --help"),
             (&["run", "--timout", "20s", "Do it"], "`--timeout`"),
@@ -255,4 +266,25 @@ fn zsh_completes_with_the_script() {
     );
     let Some(shown) = in_shell(&place, "zsh", &script) else { return };
     assert_eq!(shown, format!("_posse posse\n{task}:Do it\nquick:\n"));
+}
+
+#[test]
+fn the_first_page_groups_commands_by_what_they_are_for() {
+    let place = Place::new();
+    let page = place.run(["--help"]).stdout;
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    let order = ["Work:\n  run ", "\n  demo ", "Look:\n  tasks ", "\n  cost ", "Configure:\n  setup "];
+    let order =
+        order.into_iter().chain(["Serve and maintain:\n", "\n  mcp ", "Global options:\n", "Examples:\n"]);
+    let places: Vec<usize> = order.map(at).collect();
+    assert!(places.is_sorted(), "{page}");
+    let widest = page.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 100, "{widest}: {page}");
+    for language in LANGUAGES {
+        let page = place.run(["--lang", language, "--help"]).stdout;
+        let commands = page.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        assert!(commands.count() > 25, "{page}");
+    }
+    // The page of a command is as before.
+    assert!(place.run(["tasks", "--help"]).stdout.contains("Commands:\n  list "));
 }

@@ -283,3 +283,28 @@ fn a_resumed_tree_counts_what_was_used_before() {
         "{lines:?}"
     );
 }
+
+#[test]
+fn the_doctor_says_what_the_terminal_can_do_and_marks_only_what_it_looked_at() {
+    let place = Place::new();
+    let piped = place.run(["doctor"]).stdout;
+    assert!(piped.contains("· terminal       none: output is lines\n"), "{piped}");
+    let line = |command: Command| {
+        let shown = lines(200, &all_on_terminal(command));
+        shown.into_iter().find(|line| line.contains(" terminal ")).unwrap_or_default()
+    };
+    let mut usual = place.posse(["doctor"]);
+    usual.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8");
+    let usual = line(usual);
+    assert!(usual.starts_with("✓ terminal       xterm-256color · 100×24 · "), "{usual}");
+    assert!(usual.ends_with(" · UTF-8"), "{usual}");
+    let mut plain = place.posse(["doctor"]);
+    plain.env("NO_COLOR", "1").env("LC_ALL", "C").env("TERM", "xterm");
+    let plain = line(plain);
+    assert!(plain.contains("xterm · 100×") && plain.ends_with(" · no colors · ASCII marks"), "{plain}");
+    // A tmux that is not there says nothing, so nothing is claimed about it.
+    let mut inside = place.posse(["doctor"]);
+    inside.env("TMUX", "/nowhere,1,0").env("PATH", "/nowhere");
+    let inside = line(inside);
+    assert!(inside.ends_with("tmux did not say how long Esc waits"), "{inside}");
+}

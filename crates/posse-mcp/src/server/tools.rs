@@ -7,6 +7,7 @@ use std::time::Duration;
 use posse_core::arguments::ArgumentReader;
 use posse_core::grant::Grant;
 use posse_core::tool::{ToolEffect, ToolSpec};
+use posse_core::tool_names::suggestion;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use posse_runtime::delegation::{ResultRequest, WaitRequest};
@@ -103,9 +104,10 @@ impl HostTool {
 
     fn parse(name: &str) -> Result<HostTool> {
         Self::find(name).ok_or_else(|| {
-            let known: Vec<&str> = Self::ALL.iter().map(|offer| offer.name()).collect();
+            let known: Vec<&str> =
+                std::iter::once("all").chain(Self::ALL.iter().map(|offer| offer.name())).collect();
             Error::new(ErrorCode::InvalidTool, localized!("mcp-tool-unknown", name))
-                .hint(localized!("there-are", names = format!("all, {}", known.join(", "))))
+                .hint(suggestion(name, &known))
         })
     }
 

@@ -69,17 +69,7 @@ export-excess-hint = wähle ein anderes Format oder schreibe ihn trotzdem mit --
 nothing-overwritten = was existiert, wird nicht überschrieben
 export-lost = verloren: { $text }
 export-read-as = { $format } liest ihn als { $file }
-agent-or-file-unknown = kein Agent und keine Datei eines Agenten heißt `{ $unknown }`
-agents-list-hint = `posse agents list` zeigt, was es gibt
-standing-broken = nicht vertraut, und kann so nicht laufen
-standing-not-trusted = nicht vertraut: `posse trust` lässt ihn laufen
-standing-not-ours = gehört einem anderen Benutzer, dem nicht vertraut werden kann
-field-mapped = übertragen: { $into }
-field-ignored = ignoriert: { $why }
-costs-in-list = { $tokens } in einer Liste von Agenten
 no-tools = keine Werkzeuge
-hidden-from-models = Modelle sehen ihn nicht; ein Mensch kann ihn mit --agent nennen
-costs-when-listed = { $tokens }, wann immer einem Modell die Agenten aufgezählt werden
 chat-banner = { $model } · /help, /quit oder Strg-D · das Gespräch ist `{ $session_id }`
 chat-command-unknown = es gibt keinen Befehl `{ $command }`, nichts wurde gesendet; /help zeigt die Befehle, und eine Zeile, die mit einem Leerzeichen beginnt, ist immer eine Nachricht
 chat-not-verified = die Befehle von `verify` laufen in einem Gespräch nicht
@@ -102,48 +92,6 @@ context-restored = wiederhergestellt: { $written } geschrieben, { $deleted } gel
 input-not-text = die Standardeingabe ist nicht als Text lesbar
 approved-in = in { $left } automatisch genehmigt
 denied-in = in { $left } automatisch abgelehnt
-doctor-no-configuration = keine; `posse init` schreibt eine, deine wäre { $user }
-doctor-no-keys = keine in der Umgebung gefunden
-doctor-key-unreadable = { $file } ist nicht lesbar oder leer; `posse setup` speichert einen Schlüssel
-doctor-key-wins = { $file } (gilt vor { $variable })
-doctor-key-none = kein Schlüssel
-doctor-model-not-asked = { $model }, nicht gefragt (--online fragt)
-doctor-answered = { $model } hat in { $seconds } s geantwortet · mit dem Schlüssel gibt es { $models } Modelle
-doctor-answered-unlisted = { $model } hat in { $seconds } s geantwortet · seine Modelle werden nicht aufgezählt: { $why }
-doctor-lists-nothing = { $provider } zählt keine Modelle auf, also wurde keines gefragt
-doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
-doctor-mode = am Terminal { $here }, ohne eines { $elsewhere }
-doctor-unprotected = {" "}· nicht geschützt: { $names } (`sandbox.unprotected`)
-doctor-approvals-default = Aufrufe, nach denen Agentendateien fragen
-doctor-approvals-unattended = hier abgelehnt; an einem Terminal wirst du gefragt
-doctor-approvals-listed = Aufrufe in `approvals.allow` laufen ohne Rückfrage, alle anderen werden abgelehnt
-doctor-approvals-deny = ohne Rückfrage abgelehnt
-doctor-approvals-ask = du wirst gefragt; { $default } nach { $seconds } s ohne Antwort
-doctor-sandbox-network = Netz: { $network }
-doctor-top-open = der Arbeitsbereich ist beschreibbar bis auf geschützte Namen
-doctor-top-closed = nichts Neues oben im Arbeitsbereich (bubblewrap öffnet ihn)
-doctor-sandbox-hint = oder `tier = "off"` unter `[sandbox]` in der Konfiguration des Benutzers setzen
-doctor-sandbox-off = (`sandbox.tier` ist `off`)
-doctor-only-with-allow = nur mit --allow: { $names }
-doctor-delegation =
-    Tiefe { $depth } · bis zu { $running_max ->
-        [one] { $running_max } laufende Aufgabe
-       *[other] { $running_max } laufende Aufgaben
-    } je Auftraggeber, { $beyond } · bis zu { $open_max ->
-        [one] { $open_max } offene Aufgabe
-       *[other] { $open_max } offene Aufgaben
-    }
-doctor-limit-rejects = weitere werden abgelehnt
-doctor-limit-queues = weitere warten in der Schlange
-doctor-not-trusted = { $untrusted } nicht vertraut: posse trust
-doctor-agents = { $usable } von { $all } benutzbar
-doctor-agents-check = posse agents check sagt mehr zu jedem
-doctor-to-delegate = { $parts } · { $total } zum Delegieren
-doctor-store = { $path } · { $tasks } · { $size } · unversehrt
-doctor-retention-none = bleiben bis `posse gc` oder `posse tasks delete`
-doctor-retention-age = Aufgaben gehen { $age } nach ihrem Ende
-doctor-retention-size = die ältesten gehen, wenn der Speicher größer als { $size } ist
-doctor-retention-last = letztes `posse gc`: vor { $age }, { $tasks } gelöscht
 screen-not-opened = das Terminal lässt sich nicht benutzen
 end-resume = fortsetzen: posse tasks resume { $id }
 end-try-again = noch einmal: posse tasks resume { $id }
@@ -301,51 +249,11 @@ turns-shown =
        *[other] { $n } Runden
     }
 state-error = Fehler
-state-warning = Warnung
-state-ready = bereit
-state-disabled = abgeschaltet
-state-not-trusted = nicht vertraut
 state-archived = archiviert
 state-open = offen
-none = keine
-row-agent = Agent
-row-standing = Stand
-row-hidden-by = verdeckt von
-row-shadows = verdeckt
-row-model = Modell
-row-tools = Werkzeuge
-row-not-given = fehlt
-row-rule = Regel
-row-costs = kostet
-row-name = Name
-row-from = aus
 row-hidden = verborgen
-row-description = Beschreibung
-row-verify = Prüfung
-row-limits = Grenzen
-row-note = Hinweis
-agent-version = { $name } (Version { $version }, { $state })
-standing-trusted = vertraut
-field-honoured = beachtet
-guard-rail = ein Muster, das einen Befehl verbietet, ist ein Geländer und keine Mauer: was ein Befehl erreicht, entscheidet die Sandbox
 agent-next = als Nächstes: ausfüllen und mit `posse agents check { $name }` ansehen
 agent-next-trust = als Nächstes: ausfüllen, mit `posse agents check { $name }` ansehen, dann `posse trust`
-topic-version = Version
-topic-configuration = Konfiguration
-topic-model = Modell
-topic-keys = Schlüssel
-topic-online = online
-topic-base-url = Basis-URL
-topic-confinement = Abschottung
-topic-mode = Modus
-topic-tools = Werkzeuge
-topic-delegation = Delegieren
-topic-agents = Agenten
-topic-prompt-tokens = Prompt-Token
-topic-store = Speicher
-topic-retention = Aufbewahrung
-topic-log = Protokoll
-topic-traces = Traces
 trusted-before = schon vertraut
 trusted-now = jetzt vertraut
 trusted-not-ours = gehört einem anderen Benutzer: nicht vertraut
@@ -535,9 +443,14 @@ edited-by =
         [one] { $task } { $agent }, Runde { $turns }
        *[other] { $task } { $agent }, Runden { $turns }
     }
-agent-file-look = siehe `posse agents check { $name }`
-agent-file-look-more =
-    { $n ->
-        [one] { $n } weiterer: `posse agents check { $name }`
-       *[other] { $n } weitere: `posse agents check { $name }`
-    }
+usage-work = Arbeiten
+usage-look = Nachsehen
+usage-configure = Einrichten
+usage-serve = Bereitstellen und pflegen
+doctor-no-terminal = keins: die Ausgabe sind Zeilen
+doctor-colors = 16 Farben
+doctor-no-colors = keine Farben
+doctor-ascii = ASCII-Zeichen
+doctor-no-room = zu klein für Ansichten: die Ausgabe sind Zeilen
+doctor-tmux-escape = Esc wartet { $millis } ms; in tmux.conf: set -sg escape-time 10
+doctor-tmux-unasked = tmux sagt nicht, wie lange Esc wartet

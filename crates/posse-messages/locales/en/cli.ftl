@@ -41,22 +41,9 @@ approval-other-hash = `{ $id }` is about another call than the one with this has
 approval-now = { $id } is { $state }
 approvals-watching = waiting for questions; Ctrl-C ends
 
-## commands/agents/check.rs
-
-agent-or-file-unknown = no agent and no file of an agent is called `{ $unknown }`
-agents-list-hint = `posse agents list` shows what there is
-standing-broken = not trusted, and cannot run as it is
-standing-not-trusted = not trusted: `posse trust` lets it run
-standing-not-ours = belongs to another user and cannot be trusted
-field-mapped = mapped: { $into }
-field-ignored = ignored: { $why }
-costs-in-list = { $tokens } in a list of agents
-
 ## commands/agents/view.rs
 
 no-tools = no tools
-hidden-from-models = models do not see it; a person can name it with --agent
-costs-when-listed = { $tokens } whenever agents are listed to a model
 
 ## commands/chat.rs
 
@@ -90,51 +77,6 @@ input-not-text = standard input cannot be read as text
 
 approved-in = approved automatically in { $left }
 denied-in = denied automatically in { $left }
-
-## commands/doctor.rs
-
-doctor-no-configuration = none; `posse init` writes one, yours would be { $user }
-doctor-no-keys = none seen in the environment
-doctor-key-unreadable = { $file } cannot be read or is empty; `posse setup` stores a key
-doctor-key-wins = { $file } (wins over { $variable })
-doctor-key-none = no key
-doctor-model-not-asked = { $model }, not asked (--online asks)
-doctor-answered = { $model } answered in { $seconds } s · its key lists { $models } models
-doctor-answered-unlisted = { $model } answered in { $seconds } s · its models are not listed: { $why }
-doctor-lists-nothing = { $provider } lists no models, so none was asked
-doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
-doctor-mode = at a terminal { $here }, without one { $elsewhere }
-doctor-unprotected = {" "}· not protected: { $names } (`sandbox.unprotected`)
-doctor-approvals-default = calls that agent files ask about
-doctor-approvals-unattended = refused here; at a terminal you are asked
-doctor-approvals-listed = calls in `approvals.allow` run without asking, all others are refused
-doctor-approvals-deny = refused without asking
-doctor-approvals-ask = you are asked; { $default } after { $seconds } s without an answer
-doctor-sandbox-network = network: { $network }
-doctor-top-open = the workspace is writable but for protected names
-doctor-top-closed = nothing new at the top of the workspace (bubblewrap opens it)
-doctor-sandbox-hint = or set `tier = "off"` under `[sandbox]` in the user's configuration
-doctor-sandbox-off = (`sandbox.tier` is `off`)
-doctor-only-with-allow = only with --allow: { $names }
-doctor-delegation =
-    depth { $depth } · up to { $running_max ->
-        [one] { $running_max } running task
-       *[other] { $running_max } running tasks
-    } per parent, { $beyond } · up to { $open_max ->
-        [one] { $open_max } open task
-       *[other] { $open_max } open tasks
-    }
-doctor-limit-rejects = more are refused
-doctor-limit-queues = more are queued
-doctor-not-trusted = { $untrusted } not trusted: posse trust
-doctor-agents = { $usable } of { $all } can be used
-doctor-agents-check = posse agents check tells about each
-doctor-to-delegate = { $parts } · { $total } to delegate
-doctor-store = { $path } · { $tasks } · { $size } · integrity ok
-doctor-retention-none = kept until `posse gc` or `posse tasks delete`
-doctor-retention-age = tasks go { $age } after they ended
-doctor-retention-size = the oldest go when the store is larger than { $size }
-doctor-retention-last = last `posse gc`: { $age } ago, { $tasks } deleted
 
 ## commands/drive.rs
 
@@ -389,51 +331,11 @@ many-warnings =
 ## words of listings and pages
 
 state-error = error
-state-warning = warning
-state-ready = ready
-state-disabled = disabled
-state-not-trusted = not trusted
 state-archived = archived
 state-open = open
-none = none
-row-agent = agent
-row-standing = standing
-row-hidden-by = hidden by
-row-shadows = shadows
-row-model = model
-row-tools = tools
-row-not-given = not given
-row-rule = rule
-row-costs = costs
-row-name = name
-row-from = from
 row-hidden = hidden
-row-description = description
-row-verify = verify
-row-limits = limits
-row-note = note
-agent-version = { $name } (version { $version }, { $state })
-standing-trusted = trusted
-field-honoured = honoured
-guard-rail = a pattern that denies a command is a guard rail, not a wall: what a command reaches is decided by the sandbox
 agent-next = next: fill it in, look at it with `posse agents check { $name }`
 agent-next-trust = next: fill it in, look at it with `posse agents check { $name }`, then `posse trust`
-topic-version = version
-topic-configuration = configuration
-topic-model = model
-topic-keys = keys
-topic-online = online
-topic-base-url = base URL
-topic-confinement = confinement
-topic-mode = mode
-topic-tools = tools
-topic-delegation = delegation
-topic-agents = agents
-topic-prompt-tokens = prompt tokens
-topic-store = store
-topic-retention = retention
-topic-log = log
-topic-traces = traces
 trusted-before = trusted before
 trusted-now = trusted now
 trusted-not-ours = belongs to another user: not trusted
@@ -632,9 +534,14 @@ edited-by =
         [one] { $task } { $agent }, turn { $turns }
        *[other] { $task } { $agent }, turns { $turns }
     }
-agent-file-look = see `posse agents check { $name }`
-agent-file-look-more =
-    { $n ->
-        [one] { $n } more: `posse agents check { $name }`
-       *[other] { $n } more: `posse agents check { $name }`
-    }
+usage-work = Work
+usage-look = Look
+usage-configure = Configure
+usage-serve = Serve and maintain
+doctor-no-terminal = none: output is lines
+doctor-colors = 16 colors
+doctor-no-colors = no colors
+doctor-ascii = ASCII marks
+doctor-no-room = too small for screens: output is lines
+doctor-tmux-escape = Esc waits { $millis } ms; in tmux.conf: set -sg escape-time 10
+doctor-tmux-unasked = tmux did not say how long Esc waits

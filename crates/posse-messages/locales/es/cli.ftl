@@ -69,17 +69,7 @@ export-excess-hint = elige otro formato o escríbelo de todos modos con --force
 nothing-overwritten = no se sobrescribe nada de lo que existe
 export-lost = se pierde: { $text }
 export-read-as = { $format } lo lee como { $file }
-agent-or-file-unknown = ningún agente ni archivo de agente se llama `{ $unknown }`
-agents-list-hint = `posse agents list` muestra los que hay
-standing-broken = sin confianza, y no puede ejecutarse tal como está
-standing-not-trusted = sin confianza: `posse trust` permite que se ejecute
-standing-not-ours = pertenece a otro usuario y no se puede confiar en él
-field-mapped = convertido: { $into }
-field-ignored = ignorado: { $why }
-costs-in-list = { $tokens } en una lista de agentes
 no-tools = sin herramientas
-hidden-from-models = los modelos no lo ven; una persona puede nombrarlo con --agent
-costs-when-listed = { $tokens } cada vez que se enumeran los agentes a un modelo
 chat-banner = { $model } · /help, /quit o Ctrl-D · la conversación es `{ $session_id }`
 chat-command-unknown = no hay ningún comando `{ $command }` y no se envió nada; /help muestra los comandos, y una línea que empieza por un espacio es siempre un mensaje
 chat-not-verified = los comandos de `verify` no se ejecutan en una conversación
@@ -102,48 +92,6 @@ context-restored = restaurado: { $written } escritas, { $deleted } eliminadas
 input-not-text = la entrada estándar no se puede leer como texto
 approved-in = se aprueba automáticamente en { $left }
 denied-in = se deniega automáticamente en { $left }
-doctor-no-configuration = ninguna; `posse init` escribe una, la tuya sería { $user }
-doctor-no-keys = ninguna en el entorno
-doctor-key-unreadable = { $file } no se puede leer o está vacío; `posse setup` guarda una clave
-doctor-key-wins = { $file } (prevalece sobre { $variable })
-doctor-key-none = sin clave
-doctor-model-not-asked = { $model }, sin consultar (--online consulta)
-doctor-answered = { $model } respondió en { $seconds } s · su clave muestra { $models } modelos
-doctor-answered-unlisted = { $model } respondió en { $seconds } s · no se listan sus modelos: { $why }
-doctor-lists-nothing = { $provider } no lista modelos, así que no se consultó ninguno
-doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
-doctor-mode = en una terminal { $here }, sin ella { $elsewhere }
-doctor-unprotected = {" "}· sin protección: { $names } (`sandbox.unprotected`)
-doctor-approvals-default = llamadas por las que preguntan los archivos de agentes
-doctor-approvals-unattended = rechazadas aquí; en un terminal se te pregunta
-doctor-approvals-listed = las llamadas de `approvals.allow` se ejecutan sin preguntar, las demás se rechazan
-doctor-approvals-deny = rechazadas sin preguntar
-doctor-approvals-ask = se te pregunta; { $default } tras { $seconds } s sin respuesta
-doctor-sandbox-network = red: { $network }
-doctor-top-open = el espacio de trabajo es escribible salvo los nombres protegidos
-doctor-top-closed = nada nuevo en la raíz del espacio de trabajo (bubblewrap la abre)
-doctor-sandbox-hint = o pon `tier = "off"` en `[sandbox]` de la configuración del usuario
-doctor-sandbox-off = (`sandbox.tier` es `off`)
-doctor-only-with-allow = solo con --allow: { $names }
-doctor-delegation =
-    profundidad { $depth } · hasta { $running_max ->
-        [one] { $running_max } tarea en curso
-       *[other] { $running_max } tareas en curso
-    } por quien delega, { $beyond } · hasta { $open_max ->
-        [one] { $open_max } tarea abierta
-       *[other] { $open_max } tareas abiertas
-    }
-doctor-limit-rejects = las demás se rechazan
-doctor-limit-queues = las demás esperan en la cola
-doctor-not-trusted = { $untrusted } sin confianza: posse trust
-doctor-agents = se pueden usar { $usable } de { $all }
-doctor-agents-check = posse agents check informa de cada uno
-doctor-to-delegate = { $parts } · { $total } para delegar
-doctor-store = { $path } · { $tasks } · { $size } · íntegro
-doctor-retention-none = se conservan hasta `posse gc` o `posse tasks delete`
-doctor-retention-age = las tareas se van { $age } después de terminar
-doctor-retention-size = las más antiguas se van cuando el almacén supera { $size }
-doctor-retention-last = último `posse gc`: hace { $age }, { $tasks } borradas
 screen-not-opened = no se puede usar la terminal
 end-resume = reanudar: posse tasks resume { $id }
 end-try-again = reintentar: posse tasks resume { $id }
@@ -301,51 +249,11 @@ turns-shown =
        *[other] { $n } turnos
     }
 state-error = error
-state-warning = aviso
-state-ready = listo
-state-disabled = desactivado
-state-not-trusted = sin confianza
 state-archived = archivada
 state-open = abierta
-none = ninguna
-row-agent = agente
-row-standing = situación
-row-hidden-by = oculto por
-row-shadows = oculta
-row-model = modelo
-row-tools = herramientas
-row-not-given = no se da
-row-rule = regla
-row-costs = coste
-row-name = nombre
-row-from = de
 row-hidden = oculto
-row-description = descripción
-row-verify = verificar
-row-limits = límites
-row-note = nota
-agent-version = { $name } (versión { $version }, { $state })
-standing-trusted = de confianza
-field-honoured = respetado
-guard-rail = un patrón que deniega un comando es una barandilla, no un muro: lo que alcanza un comando lo decide el sandbox
 agent-next = a continuación: rellénalo y míralo con `posse agents check { $name }`
 agent-next-trust = a continuación: rellénalo, míralo con `posse agents check { $name }` y luego `posse trust`
-topic-version = versión
-topic-configuration = configuración
-topic-model = modelo
-topic-keys = claves
-topic-online = en línea
-topic-base-url = URL base
-topic-confinement = confinamiento
-topic-mode = modo
-topic-tools = herramientas
-topic-delegation = delegación
-topic-agents = agentes
-topic-prompt-tokens = tokens prompt
-topic-store = almacén
-topic-retention = retención
-topic-log = registro
-topic-traces = trazas
 trusted-before = ya era de confianza
 trusted-now = ahora es de confianza
 trusted-not-ours = pertenece a otro usuario: sin confianza
@@ -535,9 +443,14 @@ edited-by =
         [one] { $task } { $agent }, turno { $turns }
        *[other] { $task } { $agent }, turnos { $turns }
     }
-agent-file-look = véase `posse agents check { $name }`
-agent-file-look-more =
-    { $n ->
-        [one] { $n } más: `posse agents check { $name }`
-       *[other] { $n } más: `posse agents check { $name }`
-    }
+usage-work = Trabajar
+usage-look = Consultar
+usage-configure = Configurar
+usage-serve = Servir y mantener
+doctor-no-terminal = ninguna: la salida son líneas
+doctor-colors = 16 colores
+doctor-no-colors = sin colores
+doctor-ascii = marcas ASCII
+doctor-no-room = demasiado pequeña para pantallas: la salida son líneas
+doctor-tmux-escape = Esc espera { $millis } ms; en tmux.conf: set -sg escape-time 10
+doctor-tmux-unasked = tmux no dice cuánto espera Esc

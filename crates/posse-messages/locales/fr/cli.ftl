@@ -69,17 +69,7 @@ export-excess-hint = choisissez un autre format, ou écrivez-le quand même avec
 nothing-overwritten = rien de ce qui existe n'est écrasé
 export-lost = perdu : { $text }
 export-read-as = { $format } le lit sous le nom { $file }
-agent-or-file-unknown = aucun agent ni fichier d'agent ne s'appelle `{ $unknown }`
-agents-list-hint = `posse agents list` montre ce qu'il y a
-standing-broken = sans confiance, et ne peut pas s'exécuter en l'état
-standing-not-trusted = sans confiance : `posse trust` le laisse s'exécuter
-standing-not-ours = appartient à un autre utilisateur et ne peut recevoir la confiance
-field-mapped = converti : { $into }
-field-ignored = ignoré : { $why }
-costs-in-list = { $tokens } dans une liste d'agents
 no-tools = aucun outil
-hidden-from-models = les modèles ne le voient pas ; une personne peut le nommer avec --agent
-costs-when-listed = { $tokens } chaque fois que les agents sont énumérés à un modèle
 chat-banner = { $model } · /help, /quit ou Ctrl-D · la conversation est `{ $session_id }`
 chat-command-unknown = il n'y a pas de commande `{ $command }` et rien n'a été envoyé ; /help montre les commandes, et une ligne qui commence par une espace est toujours un message
 chat-not-verified = les commandes de `verify` ne sont pas exécutées dans une conversation
@@ -102,48 +92,6 @@ context-restored = restauré : { $written } écrites, { $deleted } supprimées
 input-not-text = l'entrée standard n'est pas lisible comme texte
 approved-in = approuvé automatiquement dans { $left }
 denied-in = refusé automatiquement dans { $left }
-doctor-no-configuration = aucune ; `posse init` en écrit une, la vôtre serait { $user }
-doctor-no-keys = aucune dans l'environnement
-doctor-key-unreadable = { $file } est illisible ou vide ; `posse setup` enregistre une clé
-doctor-key-wins = { $file } (prime sur { $variable })
-doctor-key-none = sans clé
-doctor-model-not-asked = { $model }, non interrogé (--online interroge)
-doctor-answered = { $model } a répondu en { $seconds } s · sa clé liste { $models } modèles
-doctor-answered-unlisted = { $model } a répondu en { $seconds } s · ses modèles ne sont pas listés : { $why }
-doctor-lists-nothing = { $provider } ne liste aucun modèle, aucun n'a donc été interrogé
-doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
-doctor-mode = dans un terminal { $here }, sans { $elsewhere }
-doctor-unprotected = {" "}· non protégé : { $names } (`sandbox.unprotected`)
-doctor-approvals-default = appels sur lesquels les fichiers d'agents interrogent
-doctor-approvals-unattended = refusés ici ; à un terminal, vous êtes interrogé
-doctor-approvals-listed = les appels de `approvals.allow` s'exécutent sans demander, tous les autres sont refusés
-doctor-approvals-deny = refusés sans demander
-doctor-approvals-ask = vous êtes interrogé ; { $default } après { $seconds } s sans réponse
-doctor-sandbox-network = réseau : { $network }
-doctor-top-open = l'espace de travail est modifiable sauf les noms protégés
-doctor-top-closed = rien de nouveau à la racine de l'espace de travail (bubblewrap l'ouvre)
-doctor-sandbox-hint = ou mettez `tier = "off"` sous `[sandbox]` dans la configuration de l'utilisateur
-doctor-sandbox-off = (`sandbox.tier` vaut `off`)
-doctor-only-with-allow = seulement avec --allow : { $names }
-doctor-delegation =
-    profondeur { $depth } · jusqu'à { $running_max ->
-        [one] { $running_max } tâche en cours
-       *[other] { $running_max } tâches en cours
-    } par délégant, { $beyond } · jusqu'à { $open_max ->
-        [one] { $open_max } tâche ouverte
-       *[other] { $open_max } tâches ouvertes
-    }
-doctor-limit-rejects = les autres sont refusées
-doctor-limit-queues = les autres attendent dans la file
-doctor-not-trusted = { $untrusted } sans confiance : posse trust
-doctor-agents = { $usable } sur { $all } utilisables
-doctor-agents-check = posse agents check renseigne sur chacun
-doctor-to-delegate = { $parts } · { $total } pour déléguer
-doctor-store = { $path } · { $tasks } · { $size } · intègre
-doctor-retention-none = conservées jusqu'à `posse gc` ou `posse tasks delete`
-doctor-retention-age = les tâches partent { $age } après leur fin
-doctor-retention-size = les plus anciennes partent quand le stockage dépasse { $size }
-doctor-retention-last = dernier `posse gc` : il y a { $age }, { $tasks } supprimée(s)
 screen-not-opened = le terminal ne peut pas être utilisé
 end-resume = reprendre : posse tasks resume { $id }
 end-try-again = réessayer : posse tasks resume { $id }
@@ -301,51 +249,11 @@ turns-shown =
        *[other] { $n } tours
     }
 state-error = erreur
-state-warning = avertissement
-state-ready = prêt
-state-disabled = désactivé
-state-not-trusted = sans confiance
 state-archived = archivée
 state-open = ouverte
-none = aucun
-row-agent = agent
-row-standing = statut
-row-hidden-by = masqué par
-row-shadows = masque
-row-model = modèle
-row-tools = outils
-row-not-given = non donné
-row-rule = règle
-row-costs = coût
-row-name = nom
-row-from = de
 row-hidden = caché
-row-description = description
-row-verify = vérifier
-row-limits = limites
-row-note = note
-agent-version = { $name } (version { $version }, { $state })
-standing-trusted = de confiance
-field-honoured = respecté
-guard-rail = un motif qui refuse une commande est un garde-fou, pas un mur : c'est le bac à sable qui décide de ce qu'une commande atteint
 agent-next = ensuite : remplissez-le et regardez-le avec `posse agents check { $name }`
 agent-next-trust = ensuite : remplissez-le, regardez-le avec `posse agents check { $name }`, puis `posse trust`
-topic-version = version
-topic-configuration = configuration
-topic-model = modèle
-topic-keys = clés
-topic-online = en ligne
-topic-base-url = URL de base
-topic-confinement = confinement
-topic-mode = mode
-topic-tools = outils
-topic-delegation = délégation
-topic-agents = agents
-topic-prompt-tokens = tokens prompt
-topic-store = stockage
-topic-retention = conservation
-topic-log = journal
-topic-traces = traces
 trusted-before = déjà de confiance
 trusted-now = désormais de confiance
 trusted-not-ours = appartient à un autre utilisateur : sans confiance
@@ -535,9 +443,14 @@ edited-by =
         [one] { $task } { $agent }, tour { $turns }
        *[other] { $task } { $agent }, tours { $turns }
     }
-agent-file-look = voir `posse agents check { $name }`
-agent-file-look-more =
-    { $n ->
-        [one] { $n } autre : `posse agents check { $name }`
-       *[other] { $n } autres : `posse agents check { $name }`
-    }
+usage-work = Travailler
+usage-look = Consulter
+usage-configure = Configurer
+usage-serve = Servir et entretenir
+doctor-no-terminal = aucun : la sortie est en lignes
+doctor-colors = 16 couleurs
+doctor-no-colors = sans couleurs
+doctor-ascii = marques ASCII
+doctor-no-room = trop petit pour les écrans : la sortie est en lignes
+doctor-tmux-escape = Esc attend { $millis } ms ; dans tmux.conf : set -sg escape-time 10
+doctor-tmux-unasked = tmux ne dit pas combien de temps Esc attend

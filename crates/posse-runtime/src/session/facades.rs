@@ -21,6 +21,7 @@ use posse_core::pattern::ToolPattern;
 use posse_core::task::TaskRequest;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{ToolEffect, ToolSpec, own_name};
+use posse_core::tool_names::suggestion;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
@@ -78,7 +79,7 @@ impl Facade {
         Self::ALL.iter().copied().find(|facade| facade.wire() == wanted).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|facade| facade.wire()).collect();
             Error::new(ErrorCode::InvalidTool, localized!("facade-unknown", wanted))
-                .hint(localized!("there-are", names = known.join(", ")))
+                .hint(suggestion(&wanted, &known))
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use posse_core::definition::{Definition, FieldFate, Remark, RemarkSeverity};
-use posse_core::text::estimate_tokens;
+use posse_core::text::{estimate_tokens, nearest};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::inspect::{EffectiveAgent, FileReport, conditions};
 use posse_definitions::registry::{RegistrySnapshot, TrustStanding};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::view::{inspector, place};
 use crate::setup::Setup;
 
+/// Report on one file.
 pub struct CheckView<'a> {
     report: FileReport<'a>,
     place: String,
@@ -36,7 +37,10 @@ pub fn reports<'a>(
     if let Some(unknown) = which.iter().find(|wanted| !reports.iter().any(|report| report.is_called(wanted)))
     {
         let text = say!("agent-or-file-unknown", unknown);
-        return Err(Error::new(ErrorCode::AgentNotFound, text).hint(say!("agents-list-hint")));
+        let names: Vec<&str> = snapshot.entries().iter().map(|entry| entry.name.as_str()).collect();
+        let near = nearest(unknown, names).map(|name| format!("{} ", say!("usage-did-you-mean", name)));
+        let hint = format!("{}{}", near.unwrap_or_default(), say!("agents-list-hint"));
+        return Err(Error::new(ErrorCode::AgentNotFound, text).hint(hint));
     }
     reports.retain(|report| which.is_empty() || which.iter().any(|wanted| report.is_called(wanted)));
     Ok(reports.into_iter().map(|report| CheckView::new(setup, report)).collect())
@@ -85,6 +89,7 @@ impl<'a> CheckView<'a> {
         self.report.shadows.iter().map(|other| other.read.origin.path.as_str())
     }
 
+    /// Formats the report for people.
     pub fn text(&self) -> String {
         let FileReport { candidate, hidden_by, remarks, effective, .. } = &self.report;
         let read = &candidate.read;
@@ -136,6 +141,7 @@ impl<'a> CheckView<'a> {
         text
     }
 
+    /// Formats the report for programs.
     pub fn json(&self) -> Value {
         let FileReport { candidate, hidden_by, remarks, effective, .. } = &self.report;
         let read = &candidate.read;

@@ -3,7 +3,7 @@
 use posse_core::Result;
 use posse_core::agent::Agent;
 use posse_core::mode::WorkMode;
-use posse_core::text::{estimate_tokens, visible};
+use posse_core::text::estimate_tokens;
 use posse_core::tool::{SESSION_TOOLS, ToolEffect};
 use posse_definitions::inspect::{
     AgentInspector, AgentReport, AgentStanding, EffectiveAgent, NO_MODEL, conditions,
@@ -11,13 +11,10 @@ use posse_definitions::inspect::{
 use posse_mcp::registry::ServerFilter;
 use posse_messages::say;
 use posse_runtime::session::default_limits;
-use posse_terminal::table::{TableCell, TextTable};
 use serde_json::{Value, json};
 
-use crate::args::{RunOptions, TaskFlags};
-use crate::columns::PaddedCell;
+use crate::options::{RunOptions, TaskFlags};
 use crate::setup::Setup;
-use crate::setup::process_env;
 
 /// Opens the inspector for a run in `auto` mode with `--allow` set to `allow`.
 pub fn inspector(setup: &Setup, allow: &[String]) -> Result<AgentInspector> {
@@ -39,7 +36,7 @@ pub fn inspector(setup: &Setup, allow: &[String]) -> Result<AgentInspector> {
 pub fn place(setup: &Setup, path: &str) -> String {
     let here = setup.workspace.canonicalize().unwrap_or_else(|_| setup.workspace.clone());
     let below = |dir: &str| path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/'));
-    match (below(&here.display().to_string()), process_env("HOME").as_deref().and_then(below)) {
+    match (below(&here.display().to_string()), setup.process.text("HOME").as_deref().and_then(below)) {
         (Some(rest), _) => rest.to_owned(),
         (None, Some(rest)) => format!("~/{rest}"),
         (None, None) => path.to_owned(),
@@ -48,15 +45,18 @@ pub fn place(setup: &Setup, path: &str) -> String {
 
 /// Everything that `agents list` and `agents show` print about one agent.
 pub struct AgentView<'a> {
+    /// Report of the inspector.
     pub report: AgentReport<'a>,
     /// Format and path of its file.
-    from: String,
-    description: String,
+    pub from: String,
+    /// Description of its definition.
+    pub description: String,
     /// Conditions on calls, in words.
     pub rules: Vec<String>,
 }
 
 impl<'a> AgentView<'a> {
+    /// Looks at an agent.
     pub fn new(setup: &Setup, report: AgentReport<'a>) -> Self {
         let origin = &report.entry.chosen.read.origin;
         let from = format!("{} · {}", origin.format.wire(), place(setup, &origin.path));
@@ -66,32 +66,8 @@ impl<'a> AgentView<'a> {
         Self { from, description, rules, report }
     }
 
-    /// Appends the agent to a list: a row, and remarks on where it is from and what it may use.
-    pub fn add_to(&self, table: &mut TextTable) {
-        let AgentReport { entry, state, effective, problems, .. } = &self.report;
-        let first = self.description.lines().next().unwrap_or_default();
-        let about = match (state, problems.first()) {
-            (AgentStanding::Error, Some(problem)) => problem.to_string(),
-            _ if self.is_hidden() => format!("{} · {first}", say!("row-hidden")),
-            _ => first.to_owned(),
-        };
-        let agent = effective.as_ref().map(|effective| &effective.agent);
-        let shown = |text: &str| TableCell::from(visible(text).into_owned());
-        table.row(vec![
-            shown(&entry.name),
-            self.state_word().into(),
-            shown(agent.map_or("", |agent| agent.model.as_str())),
-            agent.map_or(String::new(), |agent| agent.limits.turns_max.to_string()).into(),
-            shown(&about),
-        ]);
-        let mut about = vec![self.from.clone()];
-        about.extend(effective.as_ref().map(|effective| tool_list(&effective.tools)));
-        table.remark(visible(&about.join(" · ")).into_owned());
-        let withheld = effective.iter().flat_map(|effective| &effective.withheld);
-        withheld.for_each(|told| table.remark(visible(told).into_owned()));
-    }
-
-    fn is_hidden(&self) -> bool {
+    /// Tells whether models are not told of it.
+    pub fn is_hidden(&self) -> bool {
         self.report.definition.as_ref().is_some_and(|definition| definition.mode.hidden)
     }
 
@@ -104,7 +80,7 @@ impl<'a> AgentView<'a> {
     }
 
     /// Localized state for people; programs get `AgentStanding::wire`.
-    fn state_word(&self) -> String {
+    pub fn state_word(&self) -> String {
         match self.report.state {
             AgentStanding::NotTrusted => say!("state-not-trusted"),
             AgentStanding::Disabled => say!("state-disabled"),
@@ -113,8 +89,9 @@ impl<'a> AgentView<'a> {
         }
     }
 
-    pub fn page(&self) -> Vec<String> {
-        let row = |name: &str, text: &str| format!("{:<12} {text}", PaddedCell(name));
+    /// Lists everything about it, in rows of a name and a text.
+    pub fn page(&self) -> Vec<(String, String)> {
+        let row = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         let AgentReport { entry, effective, problems, .. } = &self.report;
         let (name, version, state) = (&entry.name, entry.version, self.state_word());
         let mut lines = vec![
@@ -142,6 +119,7 @@ impl<'a> AgentView<'a> {
         lines
     }
 
+    /// Formats the agent for programs.
     pub fn json(&self) -> Value {
         let AgentReport { entry, state, effective, problems, .. } = &self.report;
         let (effective, origin) = (effective.as_ref(), &entry.chosen.read.origin);
