@@ -6,7 +6,7 @@ use posse_messages::say;
 use posse_setup::config::StoreConfig;
 use posse_setup::retention::is_due;
 
-pub use posse_setup::retention::{REPORT, caps, millis};
+pub use posse_setup::retention::{REPORT, caps, kept_text, millis, report, summary};
 
 use crate::args::GlobalArgs;
 use crate::commands::in_background;

@@ -31,6 +31,8 @@
 pub mod ask;
 pub mod chat;
 mod console;
+pub mod hidden;
+pub mod lists;
 pub mod partial;
 pub mod plain;
 pub mod run;

@@ -53,7 +53,7 @@ pub struct StoryHead<'a> {
     pub took_ms: u64,
 }
 
-/// What a story is made of, in order.
+/// A part of a story; they stand in the order in which they happened.
 #[derive(Debug)]
 enum StoryPart {
     /// A message to the task.

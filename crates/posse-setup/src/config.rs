@@ -131,7 +131,7 @@ pub struct UiConfig {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SymbolChoice {
-    /// Those that the locale and the terminal are sure to show in one column.
+    /// Unicode where the locale and the terminal are sure to show it in one column.
     #[default]
     Auto,
     Unicode,

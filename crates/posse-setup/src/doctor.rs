@@ -58,7 +58,7 @@ pub struct DoctorFinding {
     pub topic: &'static str,
     /// Its mark.
     pub mark: CheckMark,
-    /// What was found.
+    /// Finding in the language of the person.
     pub text: String,
 }
 

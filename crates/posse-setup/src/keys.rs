@@ -2,14 +2,20 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::files::{replace_private, unwritable};
+use posse_mcp::server::ConnectedHosts;
 use posse_messages::say;
+use posse_models::catalogue::ModelRef;
+use posse_models::providers::{EnvLookup, KNOWN, RecordingMode};
+use posse_runtime::ports::ModelResolver;
 use toml_edit::{Key, Value};
 
-use crate::config::ConfigScope;
+use crate::config::{Config, ConfigScope};
 use crate::config_edit::ConfigEdit;
+use crate::models;
 use crate::process::ProcessContext;
 
 /// A key to store, with the settings that it needs.
@@ -81,4 +87,52 @@ fn write_key(file: &Path, key: &str) -> Result<()> {
         _ => {}
     }
     replace_private(file, &format!("{}\n", key.trim()))
+}
+
+/// A key in the environment that a server started by a host would lack.
+pub struct MissingKey {
+    /// Its provider.
+    pub provider: String,
+    /// The variable that holds it.
+    pub variable: String,
+    /// The model, if it too is named only by a variable that the server would lack.
+    pub model: Option<String>,
+    /// The base URL, if it is named only by a variable that the server would lack.
+    pub base_url: Option<String>,
+}
+
+/// Finds the missing key; `None` if a server has what it needs, or if no key is set here either.
+pub fn missing_key(
+    config: &Config,
+    process: &ProcessContext,
+    passed_on: fn(&str) -> Option<String>,
+) -> Option<MissingKey> {
+    let own_env = process.reader();
+    let usable = |env: EnvLookup| {
+        let models = config.models.clone();
+        let model = models.configured_model(None, &*env).ok()??;
+        let source = models::source(
+            models,
+            process,
+            move |name| env(name),
+            RecordingMode::None,
+            ConnectedHosts::none(),
+        )
+        .ok()?;
+        source.resolve(&model).ok()
+    };
+    if usable(Arc::new(passed_on)).is_some() {
+        return None;
+    }
+    let model = usable(Arc::new(own_env))?;
+    let provider = ModelRef::parse(&model).ok()?.provider().to_owned();
+    let named = config.models.providers.get(&provider).and_then(|provider| provider.key_variable());
+    let known = KNOWN.iter().find(|known| known.name == provider);
+    let usual = known.into_iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned());
+    let variable = named.into_iter().chain(usual).find(|name| process.text(name).is_some())?;
+    let model = (config.models.model.is_none() && process.text("POSSE_MODEL").is_some()).then_some(model);
+    let configured = config.models.providers.get(&provider).is_some_and(|own| own.base_url.is_some());
+    let base_env = known.and_then(|known| known.base_env).filter(|name| passed_on(name).is_none());
+    let base_url = base_env.filter(|_| !configured).and_then(|name| process.text(name));
+    Some(MissingKey { provider, variable, model, base_url })
 }

@@ -8,13 +8,16 @@
 pub mod agents;
 pub mod config;
 pub mod config_edit;
+pub mod config_files;
 pub mod doctor;
+pub mod hosting;
 pub mod keys;
 pub mod mode;
 pub mod models;
 pub mod options;
 pub mod process;
 pub mod project;
+pub mod provider;
 pub mod retention;
 pub mod setup;
 pub mod tools;

@@ -7,6 +7,7 @@
 pub mod columns;
 pub mod dialog;
 pub mod diff;
+pub mod help;
 pub mod input;
 pub mod keys;
 pub mod markdown;

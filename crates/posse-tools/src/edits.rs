@@ -147,7 +147,7 @@ pub async fn gather(store: &dyn Store, id: &TaskId, span: EditSpan) -> Result<Ve
     Ok(by_path.into_iter().filter_map(edited).collect())
 }
 
-/// What happened to one file, in order, and who did it.
+/// The history of one file: its changes in order, and their authors.
 #[derive(Default)]
 struct FileHistory {
     touches: Vec<TouchKind>,

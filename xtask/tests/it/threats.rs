@@ -12,6 +12,8 @@ const ROWS: usize = 35;
 /// repository or a person comes behind the end of the options, or cannot begin with a dash.
 const STARTERS: &[&str] = &[
     "posse-cli/src/commands/config.rs",
+    // tmux, with fixed arguments.
+    "posse-cli/src/commands/doctor.rs",
     "posse-cli/src/commands/mcp/doctor.rs",
     "posse-cli/src/commands/servers/login.rs",
     "posse-cli/src/commands/worker.rs",
@@ -20,6 +22,8 @@ const STARTERS: &[&str] = &[
     "posse-sandbox/src/supervisor.rs",
     "posse-sandbox/src/supervisor/helper.rs",
     "posse-telemetry/src/hooks.rs",
+    // The pager that the person's environment names.
+    "posse-terminal/src/pager.rs",
     // The program of an MCP server that the program itself names.
     "posse/src/mcp.rs",
 ];

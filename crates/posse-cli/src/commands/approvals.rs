@@ -7,23 +7,19 @@ use std::time::Duration;
 
 use posse_console::Console;
 use posse_console::ask::{AskEnd, ask};
+use posse_console::lists::approvals::{approval_line, approval_table, state_text};
 use posse_console::run::OPERATOR;
 use posse_core::approval::{
-    ApprovalAnswer, ApprovalRequest, ApprovalScope, ApprovalState, ApprovalVerdict, CallLine, DIFF_MARGIN,
-    DecidedBy, ParkedCall, call_lines, gist,
+    ApprovalAnswer, ApprovalScope, ApprovalVerdict, CallLine, DIFF_MARGIN, DecidedBy, ParkedCall, call_lines,
 };
-use posse_core::context::wire::utc;
-use posse_core::text::visible;
-use posse_core::{Error, ErrorCode, Result, spans};
+use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
 use posse_store::SqliteStore;
-use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
 
-use super::tasks::{age, find};
+use super::tasks::find;
 use crate::args::{AnswerArgs, ApprovalsCommand, GlobalArgs};
-use crate::columns::cut;
 use crate::{lists, setup, terminal};
 
 /// Poll interval for new requests.
@@ -56,70 +52,17 @@ async fn list(store: &SqliteStore, newest: Option<u32>, json: bool) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     if !found.is_empty() {
-        lists::print(&table(&found));
+        lists::print(&approval_table(&found));
         terminal::note(&say!("approvals-footer"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(found: &[ParkedCall]) -> TextTable {
-    let mut table = TextTable::new(vec![
-        TableColumn::text(say!("column-id"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-state"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-task"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-agent"), ColumnFit::Optional(2)),
-        TableColumn::text(say!("column-tool"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-call"), ColumnFit::Flexible(12)),
-        TableColumn::number(say!("column-age"), ColumnFit::Optional(1)),
-        TableColumn::text(say!("column-left"), ColumnFit::Optional(3)),
-    ]);
-    for parked in found {
-        let request = &parked.request;
-        table.row(vec![
-            parked.id.as_str().into(),
-            parked.state.wire().into(),
-            request.task.as_str().into(),
-            visible(&request.agent).into_owned().into(),
-            visible(&request.tool).into_owned().into(),
-            visible(&gist(&request.arguments)).into_owned().into(),
-            age(request.asked_ms).into(),
-            visible(&left(parked)).into_owned().into(),
-        ]);
-    }
-    table
-}
-
-/// Says how much time is left, or how the call was decided.
-fn left(parked: &ParkedCall) -> String {
-    match &parked.state {
-        ApprovalState::Open => time_left(&parked.request),
-        ApprovalState::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
-        ApprovalState::Closed(why) => why.clone(),
-    }
-}
-
 fn tell(parked: &ParkedCall, json: bool) {
     match json {
         true => terminal::out(&parked.to_json().to_string()),
-        false => terminal::out(&line(parked)),
+        false => terminal::out(&approval_line(parked)),
     }
-}
-
-/// Formats one line: enough to identify the call, not enough to decide on it.
-fn line(parked: &ParkedCall) -> String {
-    let request = &parked.request;
-    let left = left(parked);
-    let about = cut(&gist(&request.arguments), 60);
-    format!(
-        "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}",
-        parked.id,
-        parked.state.wire(),
-        request.task.as_str(),
-        visible(&request.agent),
-        visible(&request.tool),
-        age(request.asked_ms),
-        visible(&left),
-    )
 }
 
 async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
@@ -132,18 +75,7 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
     for line in call_lines(&parked) {
         terminal::out(&if is_terminal { painted(&line) } else { line.text });
     }
-    terminal::out(&match &parked.state {
-        ApprovalState::Open => {
-            let (left, deadline) = (time_left(&parked.request), utc(parked.request.deadline_ms));
-            say!("approval-is-open", left, deadline)
-        }
-        ApprovalState::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
-        ApprovalState::Answered(ApprovalAnswer { by, scope, reason, at_ms, .. }) => {
-            let reason = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
-            let (state, scope, instant) = (parked.state.wire(), scope.wire(), utc(*at_ms));
-            format!("{}{reason}", say!("approval-is-answered", state, by, scope, instant))
-        }
-    });
+    terminal::out(&state_text(&parked));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -232,15 +164,6 @@ async fn ask_here(store: &SqliteStore, parked: &ParkedCall) -> Result<AskEnd> {
     let options = terminal::looks();
     let (console, mut events) = Console::open(io, options).map_err(failed)?;
     ask(&console, &mut events, options.symbols, store, parked).await
-}
-
-/// Formats the time left, such as `denied automatically in 10 min`.
-fn time_left(request: &ApprovalRequest) -> String {
-    let left = spans::in_words(request.deadline_ms.saturating_sub(now_ms()) / 1000);
-    match request.on_deadline {
-        ApprovalVerdict::Approve => say!("approved-in", left),
-        ApprovalVerdict::Deny => say!("denied-in", left),
-    }
 }
 
 /// Colors a line if it belongs to a diff.

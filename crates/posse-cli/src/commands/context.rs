@@ -5,10 +5,11 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use posse_core::context::wire::{ContextAnswer, ContextRequest, snapshot as snapshot_json, utc};
+use posse_console::lists::context::{described, indented, line, told};
+use posse_core::context::wire::{ContextAnswer, ContextRequest, snapshot as snapshot_json};
 use posse_core::context::{
-    Audience, AudienceChange, ChangeResult, ContextChange, ContextEntry, ContextKey, OPERATOR, SnapshotLabel,
-    TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, ValueHead,
+    AudienceChange, ContextChange, ContextEntry, ContextKey, OPERATOR, SnapshotLabel, TOTAL_TOKENS_MAX,
+    ValueHead,
 };
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
@@ -234,69 +235,9 @@ fn code(answer: &ContextAnswer) -> ExitCode {
     }
 }
 
-fn line(head: &ValueHead) -> String {
-    format!(
-        "{:<24} v{:<3} {:>19}  {:>5}  {}{}",
-        head.key.as_str(),
-        head.version,
-        PaddedCell(say!("tokens-of", tokens = head.tokens, most = VALUE_TOKENS_MAX)),
-        PaddedCell(age(head.written_at_ms)),
-        head.written_by,
-        until(head)
-    )
-}
-
-fn described(head: &ValueHead) -> String {
-    let (at, by) = (utc(head.written_at_ms), &head.written_by);
-    let before = head
-        .previous_version
-        .map(|version| format!(" {}", say!("before-deleted", version)))
-        .unwrap_or_default();
-    let size = say!("tokens-shown", shown = head.tokens);
-    format!("{} v{}{before} · {size} · {by} · {at}{}", head.key, head.version, until(head))
-}
-
-fn until(head: &ValueHead) -> String {
-    let until = head
-        .expires_at_ms
-        .map(|end| format!(" · {}", say!("until-instant", end = utc(end))))
-        .unwrap_or_default();
-    let Audience { readable_by, writable_by } = &head.audience;
-    if head.audience == Audience::default() {
-        return until;
-    }
-    let (readers, writers) = (listed(readable_by), listed(writable_by));
-    format!("{until} · {}", say!("audience-shown", readers, writers))
-}
-
-fn listed(patterns: &[String]) -> String {
-    if patterns.is_empty() { say!("nobody-else") } else { patterns.join(", ") }
-}
-
 fn tell_entry(entry: &ContextEntry) {
     terminal::out(&described(&entry.head));
     terminal::out_foreign(&indented(&entry.value));
-}
-
-fn indented(value: &str) -> String {
-    format!("  {}", value.replace('\n', "\n  "))
-}
-
-fn told(changed: &ChangeResult) -> String {
-    match changed {
-        ChangeResult::Written(head) => {
-            let wrote = say!("context-wrote", entry = described(head));
-            match head.warning() {
-                Some(warning) => format!("{wrote}\n{}", say!("warning", text = warning)),
-                None => wrote,
-            }
-        }
-        ChangeResult::Deleted { key, previous_version } => say!("context-deleted", key, previous_version),
-        ChangeResult::SnapshotTaken(taken) => {
-            say!("snapshot-taken", label = taken.label, keys = say!("many-keys", n = taken.keys))
-        }
-        ChangeResult::Restored { written, deleted } => say!("context-restored", written, deleted),
-    }
 }
 
 fn text(argument: String) -> Result<String> {

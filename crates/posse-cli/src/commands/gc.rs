@@ -1,6 +1,5 @@
 //! `posse gc` and `posse tasks delete`: delete tasks and free their disk space.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -8,23 +7,18 @@ use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result, sizes};
 use posse_git::GitWorktrees;
 use posse_messages::say;
-use posse_runtime::context::now_ms;
 use posse_runtime::ports::{JournalStore, TaskRow};
 use posse_store::{
-    DeletedTrees, KeepReason, RetentionCaps, RetentionSweep, SpaceReturn, SqliteStore, SweepEvent, SweepMode,
-    TaskFiles,
+    RetentionCaps, RetentionSweep, SpaceReturn, SqliteStore, SweepEvent, SweepMode, TaskFiles,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::tasks::{age, find};
 use crate::args::{GcArgs, GlobalArgs};
-use crate::retention::{REPORT, caps, millis};
+use crate::retention::{REPORT, caps, kept_text, millis, report, summary};
 use crate::setup::Setup;
 use crate::terminal;
 use crate::worktrees::trees;
-
-/// Ids listed per reason.
-const NAMED_MAX: usize = 5;
 
 pub async fn run(global: &GlobalArgs, args: &GcArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
@@ -141,47 +135,4 @@ async fn finish(
         terminal::note(&say!("gc-needs-rewrite"));
     }
     Ok(())
-}
-
-fn report(sweep: &RetentionSweep<'_>, mode: SweepMode, file_bytes: u64, returned: SpaceReturn) -> Value {
-    let kept: BTreeMap<&str, usize> =
-        sweep.kept.iter().map(|(reason, roots)| (reason.wire(), roots.len())).collect();
-    let dry_run = mode == SweepMode::DryRun;
-    json!({
-        "type": "gc",
-        "at_ms": now_ms(),
-        "dry_run": dry_run,
-        "trees": sweep.deleted.trees,
-        "tasks": sweep.deleted.tasks,
-        "bytes": sweep.deleted.bytes,
-        "kept": kept,
-        "store_bytes": file_bytes,
-        "space_returned": returned == SpaceReturn::Done && !dry_run,
-    })
-}
-
-fn summary(deleted: DeletedTrees, mode: SweepMode, file_bytes: u64) -> String {
-    let DeletedTrees { trees, tasks, bytes } = deleted;
-    let (trees, tasks) = (say!("many-trees", n = trees), say!("many-tasks", n = tasks));
-    let (size, now) = (sizes::in_words(bytes), sizes::in_words(file_bytes));
-    match mode {
-        SweepMode::DryRun => say!("gc-would-delete", trees, tasks, size, now),
-        SweepMode::Delete => say!("gc-deleted", trees, tasks, size, now),
-    }
-}
-
-fn kept_text(reason: KeepReason, roots: &[TaskId]) -> String {
-    let named: Vec<&str> = roots.iter().take(NAMED_MAX).map(TaskId::as_str).collect();
-    let mut tasks = named.join(", ");
-    if roots.len() > NAMED_MAX {
-        tasks = say!("gc-and-more", tasks, n = roots.len() - NAMED_MAX);
-    }
-    match reason {
-        KeepReason::Running => say!("gc-kept-running", tasks),
-        KeepReason::Interrupted => say!("gc-kept-interrupted", tasks),
-        KeepReason::Unapplied => say!("gc-kept-unapplied", tasks),
-        KeepReason::Uncollected => say!("gc-kept-uncollected", tasks),
-        KeepReason::NewestOfRoom => say!("gc-kept-newest", tasks),
-        KeepReason::Changed => say!("gc-kept-changed", tasks),
-    }
 }

@@ -11,23 +11,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::Agent;
-use posse_core::context::SessionState;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::files::read_or_create;
 use posse_mcp::server::http::{self, RequestGuard};
 use posse_mcp::server::{
     ConnectedHosts, HostTool, HostWire, McpServer, ServerParts, SessionSlot, TaskReach, TranscriptSource,
-    converse, room_session,
+    converse,
 };
 use posse_messages::{localized, say};
 use posse_models::providers::NO_MODEL;
-use posse_runtime::context::now_ms;
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::{AgentLookup, BoxFuture, ContextStore, JournalStore};
+use posse_runtime::ports::{AgentLookup, BoxFuture, JournalStore};
 use posse_runtime::session::HostSession;
 use posse_runtime::session::SessionPolicy;
 use posse_runtime::session::facades::SessionFacades;
+use posse_setup::hosting::{session_id, token};
 use posse_store::SqliteStore;
 use posse_telemetry::transcript;
 use tokio::signal::unix::SignalKind;
@@ -39,7 +37,6 @@ use super::tasks::status;
 use super::worker;
 use crate::args::{GlobalArgs, McpArgs, McpCommand, RunOptions};
 use crate::config::OnExit;
-use crate::setup::process_env;
 use crate::setup::{Setup, name};
 use crate::signals::{self, EndSignals};
 use crate::{retention, terminal};
@@ -233,21 +230,6 @@ fn host(setup: &Setup, how: &RunOptions) -> Result<Agent> {
     }
 }
 
-/// Finds the session of a room. An archived or deleted session is followed by a fresh one.
-async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> Result<String> {
-    const CLOSED_MAX: u32 = 1_000;
-    let place = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
-    for number in 0..CLOSED_MAX {
-        let id = room_session(&place, room, number);
-        store.create_session(&id, &setup.workspace.display().to_string(), now_ms()).await?;
-        if store.session_state(&id).await? == Some(SessionState::Open) {
-            return Ok(id);
-        }
-    }
-    Err(Error::new(ErrorCode::SessionNotFound, say!("mcp-sessions-closed"))
-        .hint(say!("mcp-sessions-closed-hint")))
-}
-
 /// Takes standard input and output for the protocol: other output goes to standard error, and other readers get
 /// nothing.
 fn take_pipes() -> Result<(File, File)> {
@@ -277,20 +259,4 @@ async fn serve_http(
     terminal::note(&say!("mcp-listening", address, path = http::PATH, place));
     http::serve(listener, move || door.another(), guard, leaving).await;
     Ok(())
-}
-
-/// Returns the bearer token and its source: the environment, or a file that only this user can read.
-fn token(setup: &Setup) -> Result<(String, String)> {
-    const VARIABLE: &str = "POSSE_MCP_TOKEN";
-    if let Some(token) = process_env(VARIABLE) {
-        return Ok((token.trim().to_owned(), format!("${VARIABLE}")));
-    }
-    let path = setup.state.join("mcp-token");
-    let token = read_or_create(&path, || {
-        use std::io::Read;
-        let mut bytes = [0; 32];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-    })?;
-    Ok((token.trim().to_owned(), path.display().to_string()))
 }

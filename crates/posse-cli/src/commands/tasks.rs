@@ -11,27 +11,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use posse_console::lists::age;
+pub use posse_console::lists::tasks::status;
 use posse_core::budget::BudgetCaps;
-use posse_core::context::wire::utc;
 use posse_core::grant::Grant;
-use posse_core::id::TaskId;
 use posse_core::journal::{TaskStart, start_of};
 use posse_core::mode::WorkMode;
 use posse_core::outcome::OutcomeStatus;
 use posse_core::state::TaskState;
-use posse_core::usage::SpendingTotal;
-use posse_core::{Error, ErrorCode, Result, spans};
+use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::registry::{ServerFilter, is_about_servers};
 use posse_messages::say;
 use posse_review::{ReportForm, ReviewPlan};
-use posse_runtime::context::now_ms;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::liveness as owner;
 use posse_runtime::lookup::find_task;
 use posse_runtime::ports::{JournalStore, Store, TaskRow};
 use posse_store::SqliteStore;
 use posse_tools::edits::EditSpan;
-use serde_json::json;
 
 use super::drive::{ProgressView, RunKind, RunSession, RunView, RunWork, WorkEnd};
 use super::run::{self, SessionPlan};
@@ -223,38 +220,4 @@ impl TakenUp {
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     let here = std::env::current_dir().unwrap_or_default();
     find_task(store, wanted, in_project(&here)).await
-}
-
-/// Returns the status; a running task whose process is gone is `interrupted`, and `queued` if nobody began it.
-pub fn status(row: &TaskRow) -> &'static str {
-    let is_begun = !row.owner.is_empty() || row.epoch > 1;
-    match row.state.is_running() && !owner::lives(row) {
-        true if is_begun => "interrupted",
-        true => "queued",
-        false => row.state.wire(),
-    }
-}
-
-fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
-    json!({
-        "task_id": row.id.as_str(),
-        "parent": row.parent.as_ref().map(TaskId::as_str),
-        "agent": row.agent,
-        "title": row.title,
-        "status": status(row),
-        "turns": row.turns(),
-        "input_tokens": row.total.input_tokens,
-        "output_tokens": row.total.output_tokens,
-        "cost_usd": row.total.cost_usd(),
-        "tree_cost_usd": tree.cost_usd(),
-        "created_at": utc(row.created_ms),
-        "updated_at": utc(row.updated_ms),
-        // An ended task gets no more records.
-        "completed_at": (!row.state.is_running()).then(|| utc(row.updated_ms)),
-    })
-}
-
-/// Formats the time since then.
-pub fn age(then_ms: u64) -> String {
-    spans::short(now_ms().saturating_sub(then_ms) / 1000)
 }

@@ -132,26 +132,35 @@ fn a_configuration_that_cannot_be_read() {
 #[test]
 fn a_configuration_with_a_mistake() {
     let place = Place::new();
-    for (text, expected) in [
+    for (text, expected, meant) in [
         (
             "model = \"a:b\"\n[limits]\nmax_turns = \"three\"\n",
             "3:13: `max_turns`: invalid type: string \"three\", expected a whole number from 1 to 10000",
+            None,
         ),
         (
             "[limits]\nmax_turns = 0\n",
             "2:13: `max_turns`: invalid value: integer `0`, expected a whole number from 1 to 10000",
+            None,
         ),
         (
             "[providers.x]\nwire = \"open-ai\"\n",
             "2:8: `wire`: unknown variant `open-ai`, expected one of `anthropic`, `openai`, `openai-compatible`, \
              `openai-responses`, `gemini`",
+            Some("openai"),
         ),
-        ("[grant]\nalow = [\"bash\"]\n", "2:1: unknown field `alow`, expected `allow` or `deny`"),
-        ("[limits\n", "1:8: unclosed table, expected `]`"),
+        (
+            "[grant]\nalow = [\"bash\"]\n",
+            "2:1: unknown field `alow`, expected `allow` or `deny`",
+            Some("allow"),
+        ),
+        ("[limits\n", "1:8: unclosed table, expected `]`", None),
     ] {
         let path = place.write("home/.config/posse/config.toml", text);
         let expected = format!("error[CONFIG_INVALID]: PLACE/home/.config/posse/config.toml:{expected}");
-        complains(&place, &["run", "Do it"], &[&expected]);
+        let hint = meant.map(|name| format!("  hint: did you mean `{name}`?"));
+        let lines: Vec<&str> = [Some(expected.as_str()), hint.as_deref()].into_iter().flatten().collect();
+        complains(&place, &["run", "Do it"], &lines);
         let doctor = place.run(["doctor"]);
         let place_of_mistake = expected.strip_prefix("error[CONFIG_INVALID]: PLACE").unwrap();
         assert!(doctor.code == 1 && doctor.stdout.contains(place_of_mistake), "{doctor:?}");

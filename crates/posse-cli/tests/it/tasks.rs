@@ -91,7 +91,8 @@ fn a_task_is_shown_turn_by_turn_by_its_id_or_the_beginning_of_it() {
     assert!(lines[3].starts_with("2       answered  $0.000   "), "{}", lines[3]);
     assert_eq!(lines[4..], ["answer  It says alpha."]);
     let whole = place.run(["tasks", "show", &id, "--turn", "1"]).stdout;
-    assert!(whole.starts_with("turn 1\nFirst I look.\n") && whole.contains("alpha one"), "{whole}");
+    assert!(whole.starts_with("turn 1 · $0.000 · "), "{whole}");
+    assert!(whole.contains("\nFirst I look.\n") && whole.contains("alpha one"), "{whole}");
     assert!(!whole.contains("It says alpha."), "{whole}");
     assert_eq!(place.run(["tasks", "show", &id, "--text"]).stdout, "It says alpha.\n");
     let unknown = place.run(["tasks", "show", &id, "--turn", "9"]);

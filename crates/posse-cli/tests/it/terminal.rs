@@ -308,3 +308,34 @@ fn the_doctor_says_what_the_terminal_can_do_and_marks_only_what_it_looked_at() {
     let inside = line(inside);
     assert!(inside.ends_with("tmux did not say how long Esc waits"), "{inside}");
 }
+
+#[test]
+fn a_text_longer_than_the_terminal_goes_through_the_pager_of_the_person() {
+    let place = Place::new();
+    let text: String = (0..40).map(|n| format!("line {n}\\n")).collect();
+    let model = place.script(&format!("[{{text: \"{text}\"}}]"));
+    let id = place.run(["run", "--json", "--model", &model, "Go"]).envelope()["task_id"].clone();
+    let id = id.as_str().unwrap();
+    let (pager, seen) = (place.write("pager", "cat > \"$1\""), place.root().join("seen"));
+    let shown = |args: &[&str], pager: &str| {
+        let _ = std::fs::remove_file(&seen);
+        let mut command = place.posse(args.iter().copied());
+        command.env("PAGER", pager).env("TERM", "xterm");
+        (all_on_terminal(command), std::fs::read_to_string(&seen).unwrap_or_default())
+    };
+    let pager = format!("sh {} {}", pager.display(), seen.display());
+    let (screen, paged) = shown(&["tasks", "show", id, "--text"], &pager);
+    assert!(paged.contains("line 39") && !screen.contains("line 39"), "{screen} {paged}");
+    let (screen, paged) = shown(&["tasks", "show", id], &pager);
+    assert!(
+        paged.is_empty() && screen.contains("line 0 line 1 line 2"),
+        "a story that fits: {screen} {paged}"
+    );
+    for none in ["cat", "", "/nowhere/less"] {
+        let (screen, _) = shown(&["tasks", "show", id, "--text"], none);
+        assert!(screen.contains("line 39"), "{none}: {screen}");
+    }
+    let mut piped = place.posse(["tasks", "show", id, "--text"]);
+    piped.env("PAGER", &pager);
+    assert!(Ran::of(piped).stdout.contains("line 39"), "never without a terminal");
+}

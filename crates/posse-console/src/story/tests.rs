@@ -182,7 +182,7 @@ fn one_turn_is_shown_as_a_whole() {
     let records = review();
     let lines = turn_lines(turn_records(&records, 2), style);
     let lines: Vec<String> = lines.iter().map(StyledLine::text).collect();
-    assert_eq!(lines[..2], ["turn 2", "The expiry test is inverted."]);
+    assert_eq!(lines[..2], ["turn 2 | $0.004 | 3.0s", "The expiry test is inverted."]);
     assert!(lines.contains(&"    \"old_string\": \"a\",".to_owned()), "{lines:#?}");
     assert!(lines.contains(&"2.0 approved by operator (a1)".to_owned()), "{lines:#?}");
     assert_eq!(lines[lines.len() - 2..], ["+ 2.0 edit · src/auth.rs +2 −1", "    ok"]);

@@ -21,7 +21,7 @@ use crate::words::file;
 /// Bytes of the words of a turn in its row.
 const SAID_BYTES_MAX: usize = 240;
 
-/// What a turn did.
+/// A turn with its calls and its price.
 #[derive(Debug)]
 pub(super) struct StoryTurn {
     pub number: u32,
@@ -231,11 +231,17 @@ fn one_line(text: &str) -> String {
 
 /// Lays one turn out as a whole: words, calls with their arguments, and results. `records` are those of the turn.
 pub fn turn_lines(records: &[Record], style: StoryStyle) -> Vec<StyledLine> {
+    let mut parts = super::parts(records);
+    let figures = super::last_turn(&mut parts).map(|turn| turn.figures()).unwrap_or_default();
     let mut lines = Vec::new();
     for record in records {
         match record {
             Record::Asked { turn, .. } if lines.is_empty() => {
-                lines.push(text_line("", &say!("top-turn", turn), TextStyle::BOLD));
+                let mut head = text_line("", &say!("top-turn", turn), TextStyle::BOLD);
+                for figure in figures.split_whitespace() {
+                    head.push(&style.symbols.adapt(&format!(" · {figure}")), TextStyle::DIM);
+                }
+                lines.push(head);
             }
             Record::Said { text, .. } | Record::Steered { text, .. } => {
                 add(&mut lines, "› ", text, TextStyle::PLAIN)

@@ -51,13 +51,10 @@ check-writable = prüfe, ob du dort schreiben darfst und der Datenträger Platz 
 agent-shadows = ab jetzt steht er vor dem Agenten `{ $name }` aus { $other }
 agent-is-shadowed = hier zählt er nicht: der Agent `{ $name }` aus { $other } steht vor ihm
 no-approvals = nichts wartet auf eine Antwort
-approval-by = { $scope } von { $by }
 approval-none-of-task = `{ $task }` wartet auf keine Freigabe
 approvals-of-task = `{ $task }` wartet auf mehrere Freigaben: { $ids }
 approvals-of-task-hint = `posse approvals list` zeigt sie
 approvals-footer = posse approvals show ID · approve ID · deny ID
-approval-is-open = open · { $left } ({ $deadline })
-approval-is-answered = { $state } von { $by } ({ $scope }) am { $instant }
 approval-other-hash = bei `{ $id }` geht es um einen anderen Aufruf als den mit diesem Hash
 approval-now = { $id }: { $state }
 approvals-watching = wartet auf Fragen; Strg-C beendet
@@ -83,15 +80,7 @@ context-version-hint = `posse context read` zeigt den jetzigen Stand; `--expect`
 no-snapshots = noch keine Schnappschüsse; `posse context snapshot LABEL` macht einen
 keys-not-there = nicht vorhanden: { $names }
 context-used = Sitzung { $session } · { $keys } · { $size }
-before-deleted = (vor dem Löschen: v{ $version })
-until-instant = bis { $end }
-context-wrote = geschrieben: { $entry }
-context-deleted = gelöscht: { $key } v{ $previous_version }
-snapshot-taken = Schnappschuss { $label } hat { $keys }
-context-restored = wiederhergestellt: { $written } geschrieben, { $deleted } gelöscht
 input-not-text = die Standardeingabe ist nicht als Text lesbar
-approved-in = in { $left } automatisch genehmigt
-denied-in = in { $left } automatisch abgelehnt
 screen-not-opened = das Terminal lässt sich nicht benutzen
 end-resume = fortsetzen: posse tasks resume { $id }
 end-try-again = noch einmal: posse tasks resume { $id }
@@ -146,7 +135,6 @@ column-project = PROJEKT
 column-turns = RUNDEN
 column-tokens = TOKEN
 column-cost = KOSTEN
-column-took = DAUER
 column-age = ALTER
 column-model = MODELL
 column-day = TAG
@@ -155,9 +143,6 @@ column-cached = CACHE
 column-output = AUSGABE
 column-keys = SCHLÜSSEL
 column-title = TITEL
-column-tool = WERKZEUG
-column-left = REST
-column-call = AUFRUF
 column-process = PROZESS
 column-paths = PFADE
 column-workspace = ARBEITSBEREICH
@@ -241,7 +226,6 @@ stdout-failed = Fehler: in die Standardausgabe kann nicht geschrieben werden: { 
 answer-not-written = die Antwort kann nicht in die Standardausgabe geschrieben werden: { $why }
 error-because = weil: { $cause }
 error-hint = Tipp: { $hint }
-tokens-shown = { $shown } Token
 tokens-of = { $tokens } von { $most } Token
 turns-shown =
     { $n ->
@@ -274,15 +258,6 @@ many-trees =
     }
 gc-no-rule = nichts sagt, welche Aufgaben gelöscht werden sollen
 gc-no-rule-hint = `posse gc --older-than 30d`, oder `max_age` oder `max_size` unter `[store]` in deiner Konfiguration setzen
-gc-deleted = { $tasks } in { $trees } gelöscht ({ $size }); der Speicher belegt jetzt { $now }
-gc-would-delete = würde { $tasks } in { $trees } löschen ({ $size }); der Speicher belegt { $now }
-gc-kept-running = behalten, weil sie laufen: { $tasks }
-gc-kept-interrupted = behalten, weil sie unterbrochen wurden: { $tasks } (`posse tasks resume` oder `posse tasks cancel` beendet sie; `posse tasks delete --force` gibt sie auf)
-gc-kept-unapplied = behalten, weil ihre Änderungen nicht übernommen sind: { $tasks } (`posse tasks apply` oder `posse tasks discard`)
-gc-kept-uncollected = behalten, weil ein Host ihre Ergebnisse vielleicht noch nicht abgeholt hat: { $tasks } (`max_age` oder `--older-than` sagt, wann sie gehen; `posse tasks delete --force` wartet nicht)
-gc-kept-newest = behalten, weil die nächste Aufgabe ihres Raums nach ihnen nummeriert wird: { $tasks }
-gc-kept-changed = behalten, weil sie inzwischen weiterliefen: { $tasks }
-gc-and-more = { $tasks } und { $n } weitere
 gc-needs-rewrite = der Platz ist für neue Aufgaben frei, aber noch nicht zurückgegeben: dieser Speicher muss einmal neu geschrieben werden, was laufende Aufgaben aufhielte. `posse gc` noch einmal ausführen, wenn keine läuft
 gc-not-started = alte Aufgaben wurden nicht gelöscht: { $why }
 task-inside-tree = `{ $task }` ist Teil eines Baums, und ein Baum wird ganz gelöscht
@@ -305,24 +280,6 @@ demo-end =
       export ANTHROPIC_API_KEY=…      (oder OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
       posse run "Warum ist der Login-Test instabil?"
 demo-shared-context = gemeinsamer Kontext: { $entries }
-usage-heading = Aufruf:
-usage-commands = Befehle
-usage-options = Optionen
-usage-arguments = Argumente
-usage-global = Allgemeine Optionen
-usage-model = Modell
-usage-rights = Rechte
-usage-limits = Grenzen
-usage-examples = Beispiele
-usage-help = Diese Hilfe zeigen
-usage-version = Die Version zeigen
-usage-unknown-argument = es gibt kein Argument `{ $argument }`
-usage-unknown-command = `{ $command }` ist kein Befehl
-usage-missing = diese Argumente fehlen: { $arguments }
-usage-conflict = `{ $argument }` kann nicht zusammen mit `{ $other }` benutzt werden
-usage-value-missing = `{ $argument }` braucht einen Wert
-usage-value-unknown = `{ $value }` ist kein Wert für `{ $argument }`
-usage-value-wrong = `{ $value }` ist kein Wert für `{ $argument }`: { $why }
 config-changed = `{ $key }` geändert in { $file }
 config-absent = (nicht vorhanden)
 config-unchanged = in { $file } wurde nichts geändert
@@ -351,24 +308,9 @@ setup-needs-provider = ohne Terminal muss der Anbieter genannt werden
 setup-needs-provider-hint = posse setup anthropic < key.txt
 setup-needs-url = nenne die Adresse des Servers mit --base-url
 setup-needs-key = auf der Standardeingabe kam kein Schlüssel für { $provider }
-setup-provider-unknown = kein Anbieter heißt `{ $name }`
-setup-which-model = { $provider } hat kein übliches Modell
-setup-which-model-hint = nenne eines: posse setup { $provider } --model NAME
 usage-did-you-mean = meintest du `{ $name }`?
 usage-values = es gibt: { $names }
-usage-run-it = als Aufgabe ausführen: { $command }
-usage-help-hint = `{ $command } --help` zeigt, was es gibt
 man-pages-written = die Manpages stehen in { $directory }
-completions-install =
-    Einrichten:
-      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
-      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (nach compinit)
-      fish  posse completions fish > ~/.config/fish/completions/posse.fish
-example-task = Warum ist der Login-Test unzuverlässig?
-example-fix = Repariere den fehlschlagenden Test
-example-summary = Schreibe Versionshinweise zu diesen Commits
-example-message = Behalte den alten Namen
-example-answer = Nimm das zweite
 review-nothing = keine Änderungen: nichts zu begutachten
 review-nothing-within = keine Änderungen im Genannten: nichts zu begutachten
 review-nothing-since = keine Änderungen seit `{ $base }`: nichts zu begutachten
@@ -380,8 +322,6 @@ context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 cost-no-name = (ohne Antwort)
 cost-total = gesamt
 cost-unpriced = für { $tokens } ist kein Preis bekannt: trage ihn unter `[prices]` in deiner Konfiguration ein
-nobody-else = niemand sonst
-audience-shown = lesbar für { $readers } · schreibbar für { $writers }
 
 ## commands/mcp.rs
 
@@ -406,8 +346,6 @@ mcp-doctor-writes = Aufgaben dürfen schreiben: { $paths }
 mcp-writes-nothing = Aufgaben dürfen lesen und nicht schreiben; { $advice }
 files-changed = { $files } geändert: posse tasks diff { $task } zeigt sie
 changes-more = und { $n } weitere
-mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
-mcp-sessions-closed-hint = `--room NAME` öffnet eine andere
 
 ## commands/chat/screen.rs
 
@@ -443,10 +381,6 @@ edited-by =
         [one] { $task } { $agent }, Runde { $turns }
        *[other] { $task } { $agent }, Runden { $turns }
     }
-usage-work = Arbeiten
-usage-look = Nachsehen
-usage-configure = Einrichten
-usage-serve = Bereitstellen und pflegen
 doctor-no-terminal = keins: die Ausgabe sind Zeilen
 doctor-colors = 16 Farben
 doctor-no-colors = keine Farben

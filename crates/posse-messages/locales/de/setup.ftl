@@ -144,3 +144,17 @@ agent-file-look-more =
         [one] { $n } weiterer: `posse agents check { $name }`
        *[other] { $n } weitere: `posse agents check { $name }`
     }
+gc-deleted = { $tasks } in { $trees } gelöscht ({ $size }); der Speicher belegt jetzt { $now }
+gc-would-delete = würde { $tasks } in { $trees } löschen ({ $size }); der Speicher belegt { $now }
+gc-kept-running = behalten, weil sie laufen: { $tasks }
+gc-kept-interrupted = behalten, weil sie unterbrochen wurden: { $tasks } (`posse tasks resume` oder `posse tasks cancel` beendet sie; `posse tasks delete --force` gibt sie auf)
+gc-kept-unapplied = behalten, weil ihre Änderungen nicht übernommen sind: { $tasks } (`posse tasks apply` oder `posse tasks discard`)
+gc-kept-uncollected = behalten, weil ein Host ihre Ergebnisse vielleicht noch nicht abgeholt hat: { $tasks } (`max_age` oder `--older-than` sagt, wann sie gehen; `posse tasks delete --force` wartet nicht)
+gc-kept-newest = behalten, weil die nächste Aufgabe ihres Raums nach ihnen nummeriert wird: { $tasks }
+gc-kept-changed = behalten, weil sie inzwischen weiterliefen: { $tasks }
+gc-and-more = { $tasks } und { $n } weitere
+setup-provider-unknown = kein Anbieter heißt `{ $name }`
+setup-which-model = { $provider } hat kein übliches Modell
+setup-which-model-hint = nenne eines: posse setup { $provider } --model NAME
+mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
+mcp-sessions-closed-hint = `--room NAME` öffnet eine andere

@@ -136,4 +136,37 @@ prompt-search = Suche
 prompt-search-nothing = nicht gefunden
 picker-hint = tippen sucht · Strg-A alle Projekte
 picker-nothing = nichts gefunden
-
+usage-heading = Aufruf:
+usage-commands = Befehle
+usage-options = Optionen
+usage-arguments = Argumente
+usage-global = Allgemeine Optionen
+usage-model = Modell
+usage-rights = Rechte
+usage-limits = Grenzen
+usage-examples = Beispiele
+usage-help = Diese Hilfe zeigen
+usage-version = Die Version zeigen
+usage-unknown-argument = es gibt kein Argument `{ $argument }`
+usage-unknown-command = `{ $command }` ist kein Befehl
+usage-missing = diese Argumente fehlen: { $arguments }
+usage-conflict = `{ $argument }` kann nicht zusammen mit `{ $other }` benutzt werden
+usage-value-missing = `{ $argument }` braucht einen Wert
+usage-value-unknown = `{ $value }` ist kein Wert für `{ $argument }`
+usage-value-wrong = `{ $value }` ist kein Wert für `{ $argument }`: { $why }
+usage-run-it = als Aufgabe ausführen: { $command }
+usage-help-hint = `{ $command } --help` zeigt, was es gibt
+completions-install =
+    Einrichten:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (nach compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = Warum ist der Login-Test unzuverlässig?
+example-fix = Repariere den fehlschlagenden Test
+example-summary = Schreibe Versionshinweise zu diesen Commits
+example-message = Behalte den alten Namen
+example-answer = Nimm das zweite
+usage-work = Arbeiten
+usage-look = Nachsehen
+usage-configure = Einrichten
+usage-serve = Bereitstellen und pflegen

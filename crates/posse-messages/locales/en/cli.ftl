@@ -30,13 +30,10 @@ export-read-as = { $format } reads it as { $file }
 ## commands/approvals.rs
 
 no-approvals = nothing waits for an answer
-approval-by = { $scope } by { $by }
 approval-none-of-task = `{ $task }` waits for no approval
 approvals-of-task = `{ $task }` waits for several approvals: { $ids }
 approvals-of-task-hint = `posse approvals list` shows them
 approvals-footer = posse approvals show ID · approve ID · deny ID
-approval-is-open = open · { $left } ({ $deadline })
-approval-is-answered = { $state } by { $by } ({ $scope }) at { $instant }
 approval-other-hash = `{ $id }` is about another call than the one with this hash
 approval-now = { $id } is { $state }
 approvals-watching = waiting for questions; Ctrl-C ends
@@ -65,18 +62,7 @@ context-version-hint = `posse context read` shows what it is now; `--expect` tak
 no-snapshots = no snapshots yet; `posse context snapshot LABEL` takes one
 keys-not-there = not there: { $names }
 context-used = session { $session } · { $keys } · { $size }
-before-deleted = (before it was deleted: v{ $version })
-until-instant = until { $end }
-context-wrote = wrote { $entry }
-context-deleted = deleted { $key } v{ $previous_version }
-snapshot-taken = snapshot { $label } has { $keys }
-context-restored = restored: { $written } written, { $deleted } deleted
 input-not-text = standard input cannot be read as text
-
-## desk.rs
-
-approved-in = approved automatically in { $left }
-denied-in = denied automatically in { $left }
 
 ## commands/drive.rs
 
@@ -149,7 +135,6 @@ column-project = PROJECT
 column-turns = TURNS
 column-tokens = TOKENS
 column-cost = COST
-column-took = TOOK
 column-age = AGE
 column-model = MODEL
 column-day = DAY
@@ -158,9 +143,6 @@ column-cached = CACHED
 column-output = OUTPUT
 column-keys = KEYS
 column-title = TITLE
-column-tool = TOOL
-column-left = LEFT
-column-call = CALL
 column-process = PROCESS
 column-paths = PATHS
 column-workspace = WORKSPACE
@@ -280,7 +262,6 @@ error-hint = hint: { $hint }
 
 ## render.rs
 
-tokens-shown = { $shown } tokens
 tokens-of = { $tokens } of { $most } tokens
 turns-shown =
     { $n ->
@@ -356,15 +337,6 @@ many-trees =
     }
 gc-no-rule = nothing says which tasks to delete
 gc-no-rule-hint = `posse gc --older-than 30d`, or set `max_age` or `max_size` below `[store]` in your configuration
-gc-deleted = deleted { $tasks } in { $trees } ({ $size }); the store takes { $now } now
-gc-would-delete = would delete { $tasks } in { $trees } ({ $size }); the store takes { $now }
-gc-kept-running = kept, because they run: { $tasks }
-gc-kept-interrupted = kept, because they were interrupted: { $tasks } (`posse tasks resume` or `posse tasks cancel` ends them; `posse tasks delete --force` gives them up)
-gc-kept-unapplied = kept, because their changes are not applied: { $tasks } (`posse tasks apply` or `posse tasks discard`)
-gc-kept-uncollected = kept, because a host may not have collected their results: { $tasks } (`max_age` or `--older-than` says when they go; `posse tasks delete --force` does not wait)
-gc-kept-newest = kept, because the next task of their room is numbered after them: { $tasks }
-gc-kept-changed = kept, because they went on meanwhile: { $tasks }
-gc-and-more = { $tasks } and { $n } more
 gc-needs-rewrite = the space is free for new tasks, but not given back yet: this store has to be rewritten once, which would hold up tasks that run. Run `posse gc` again when none does
 gc-not-started = old tasks were not deleted: { $why }
 task-inside-tree = `{ $task }` is part of a tree, and a tree is deleted whole
@@ -390,24 +362,6 @@ demo-shared-context = shared context: { $entries }
 
 ## help.rs
 
-usage-heading = Usage:
-usage-commands = Commands
-usage-options = Options
-usage-arguments = Arguments
-usage-global = Global options
-usage-model = Model
-usage-rights = Rights
-usage-limits = Limits
-usage-examples = Examples
-usage-help = Print help
-usage-version = Print version
-usage-unknown-argument = there is no argument `{ $argument }`
-usage-unknown-command = `{ $command }` is not a command
-usage-missing = these arguments are missing: { $arguments }
-usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
-usage-value-missing = `{ $argument }` needs a value
-usage-value-unknown = `{ $value }` is no value of `{ $argument }`
-usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
 config-changed = changed `{ $key }` in { $file }
 config-absent = (not there)
 config-unchanged = nothing was changed in { $file }
@@ -436,24 +390,9 @@ setup-needs-provider = without a terminal, name the provider
 setup-needs-provider-hint = posse setup anthropic < key.txt
 setup-needs-url = name the address of the server with --base-url
 setup-needs-key = no key for { $provider } came on standard input
-setup-provider-unknown = no provider is called `{ $name }`
-setup-which-model = { $provider } has no usual model
-setup-which-model-hint = name one: posse setup { $provider } --model NAME
 usage-did-you-mean = did you mean `{ $name }`?
 usage-values = there are: { $names }
-usage-run-it = to run it as a task: { $command }
-usage-help-hint = `{ $command } --help` shows what there is
 man-pages-written = man pages are in { $directory }
-completions-install =
-    Install:
-      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
-      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (after compinit)
-      fish  posse completions fish > ~/.config/fish/completions/posse.fish
-example-task = Why is the login test flaky?
-example-fix = Fix the failing test
-example-summary = Write release notes for these commits
-example-message = Keep the old name
-example-answer = Use the second one
 
 ## commands/review/report.rs
 
@@ -471,8 +410,6 @@ context-wait-over = the time is over: nothing was written or deleted
 cost-no-name = (without a reply)
 cost-total = total
 cost-unpriced = no price is known for { $tokens }: add it under `[prices]` in your configuration
-nobody-else = nobody else
-audience-shown = readable by { $readers } · writable by { $writers }
 
 ## commands/mcp.rs
 
@@ -497,8 +434,6 @@ mcp-doctor-writes = tasks may write: { $paths }
 mcp-writes-nothing = tasks may look and not write; { $advice }
 files-changed = changed { $files }: posse tasks diff { $task } shows them
 changes-more = and { $n } more
-mcp-sessions-closed = too many sessions of this directory were archived or deleted
-mcp-sessions-closed-hint = `--room NAME` opens another one
 
 ## commands/chat/screen.rs
 
@@ -534,10 +469,6 @@ edited-by =
         [one] { $task } { $agent }, turn { $turns }
        *[other] { $task } { $agent }, turns { $turns }
     }
-usage-work = Work
-usage-look = Look
-usage-configure = Configure
-usage-serve = Serve and maintain
 doctor-no-terminal = none: output is lines
 doctor-colors = 16 colors
 doctor-no-colors = no colors

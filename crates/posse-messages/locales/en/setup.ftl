@@ -144,4 +144,17 @@ agent-file-look-more =
         [one] { $n } more: `posse agents check { $name }`
        *[other] { $n } more: `posse agents check { $name }`
     }
-
+gc-deleted = deleted { $tasks } in { $trees } ({ $size }); the store takes { $now } now
+gc-would-delete = would delete { $tasks } in { $trees } ({ $size }); the store takes { $now }
+gc-kept-running = kept, because they run: { $tasks }
+gc-kept-interrupted = kept, because they were interrupted: { $tasks } (`posse tasks resume` or `posse tasks cancel` ends them; `posse tasks delete --force` gives them up)
+gc-kept-unapplied = kept, because their changes are not applied: { $tasks } (`posse tasks apply` or `posse tasks discard`)
+gc-kept-uncollected = kept, because a host may not have collected their results: { $tasks } (`max_age` or `--older-than` says when they go; `posse tasks delete --force` does not wait)
+gc-kept-newest = kept, because the next task of their room is numbered after them: { $tasks }
+gc-kept-changed = kept, because they went on meanwhile: { $tasks }
+gc-and-more = { $tasks } and { $n } more
+setup-provider-unknown = no provider is called `{ $name }`
+setup-which-model = { $provider } has no usual model
+setup-which-model-hint = name one: posse setup { $provider } --model NAME
+mcp-sessions-closed = too many sessions of this directory were archived or deleted
+mcp-sessions-closed-hint = `--room NAME` opens another one

@@ -142,4 +142,37 @@ prompt-search = search
 prompt-search-nothing = not found
 picker-hint = type to search · Ctrl-A all projects
 picker-nothing = nothing found
-
+usage-heading = Usage:
+usage-commands = Commands
+usage-options = Options
+usage-arguments = Arguments
+usage-global = Global options
+usage-model = Model
+usage-rights = Rights
+usage-limits = Limits
+usage-examples = Examples
+usage-help = Print help
+usage-version = Print version
+usage-unknown-argument = there is no argument `{ $argument }`
+usage-unknown-command = `{ $command }` is not a command
+usage-missing = these arguments are missing: { $arguments }
+usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
+usage-value-missing = `{ $argument }` needs a value
+usage-value-unknown = `{ $value }` is no value of `{ $argument }`
+usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
+usage-run-it = to run it as a task: { $command }
+usage-help-hint = `{ $command } --help` shows what there is
+completions-install =
+    Install:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (after compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = Why is the login test flaky?
+example-fix = Fix the failing test
+example-summary = Write release notes for these commits
+example-message = Keep the old name
+example-answer = Use the second one
+usage-work = Work
+usage-look = Look
+usage-configure = Configure
+usage-serve = Serve and maintain

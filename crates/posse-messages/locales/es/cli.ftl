@@ -51,13 +51,10 @@ check-writable = comprueba que puedes escribir ahí y que hay espacio en el disc
 agent-shadows = a partir de ahora va antes que el agente `{ $name }` de { $other }
 agent-is-shadowed = aquí no cuenta: el agente `{ $name }` de { $other } va antes
 no-approvals = nada espera una respuesta
-approval-by = { $scope } por { $by }
 approval-none-of-task = `{ $task }` no espera ninguna aprobación
 approvals-of-task = `{ $task }` espera varias aprobaciones: { $ids }
 approvals-of-task-hint = `posse approvals list` las muestra
 approvals-footer = posse approvals show ID · approve ID · deny ID
-approval-is-open = open · { $left } ({ $deadline })
-approval-is-answered = { $state } por { $by } ({ $scope }) el { $instant }
 approval-other-hash = `{ $id }` trata de otra llamada distinta de la de este hash
 approval-now = { $id }: { $state }
 approvals-watching = a la espera de preguntas; Ctrl-C termina
@@ -83,15 +80,7 @@ context-version-hint = `posse context read` muestra cómo está ahora; `--expect
 no-snapshots = aún no hay instantáneas; `posse context snapshot LABEL` toma una
 keys-not-there = no están: { $names }
 context-used = sesión { $session } · { $keys } · { $size }
-before-deleted = (antes de eliminarse: v{ $version })
-until-instant = hasta { $end }
-context-wrote = escrito: { $entry }
-context-deleted = eliminado: { $key } v{ $previous_version }
-snapshot-taken = la instantánea { $label } tiene { $keys }
-context-restored = restaurado: { $written } escritas, { $deleted } eliminadas
 input-not-text = la entrada estándar no se puede leer como texto
-approved-in = se aprueba automáticamente en { $left }
-denied-in = se deniega automáticamente en { $left }
 screen-not-opened = no se puede usar la terminal
 end-resume = reanudar: posse tasks resume { $id }
 end-try-again = reintentar: posse tasks resume { $id }
@@ -146,7 +135,6 @@ column-project = PROYECTO
 column-turns = TURNOS
 column-tokens = TOKENS
 column-cost = COSTE
-column-took = DURÓ
 column-age = HACE
 column-model = MODELO
 column-day = DÍA
@@ -155,9 +143,6 @@ column-cached = CACHÉ
 column-output = SALIDA
 column-keys = CLAVES
 column-title = TÍTULO
-column-tool = HERRAMIENTA
-column-left = QUEDA
-column-call = LLAMADA
 column-process = PROCESO
 column-paths = RUTAS
 column-workspace = DIRECTORIO
@@ -241,7 +226,6 @@ stdout-failed = error: no se puede escribir en la salida estándar: { $why }
 answer-not-written = la respuesta no se puede escribir en la salida estándar: { $why }
 error-because = porque: { $cause }
 error-hint = sugerencia: { $hint }
-tokens-shown = { $shown } tokens
 tokens-of = { $tokens } de { $most } tokens
 turns-shown =
     { $n ->
@@ -274,15 +258,6 @@ many-trees =
     }
 gc-no-rule = nada dice qué tareas borrar
 gc-no-rule-hint = `posse gc --older-than 30d`, o define `max_age` o `max_size` bajo `[store]` en tu configuración
-gc-deleted = se borraron { $tasks } en { $trees } ({ $size }); el almacén ocupa ahora { $now }
-gc-would-delete = se borrarían { $tasks } en { $trees } ({ $size }); el almacén ocupa { $now }
-gc-kept-running = se conservan porque se están ejecutando: { $tasks }
-gc-kept-interrupted = se conservan porque fueron interrumpidas: { $tasks } (`posse tasks resume` o `posse tasks cancel` las termina; `posse tasks delete --force` renuncia a ellas)
-gc-kept-unapplied = se conservan porque sus cambios no se han aplicado: { $tasks } (`posse tasks apply` o `posse tasks discard`)
-gc-kept-uncollected = se conservan porque quizá un host no ha recogido sus resultados: { $tasks } (`max_age` o `--older-than` dice cuándo se van; `posse tasks delete --force` no espera)
-gc-kept-newest = se conservan porque la próxima tarea de su sala se numera tras ellas: { $tasks }
-gc-kept-changed = se conservan porque continuaron entretanto: { $tasks }
-gc-and-more = { $tasks } y { $n } más
 gc-needs-rewrite = el espacio queda libre para tareas nuevas, pero aún no se ha devuelto: este almacén debe reescribirse una vez, lo que detendría las tareas en curso. Ejecuta `posse gc` otra vez cuando no haya ninguna
 gc-not-started = no se borraron las tareas antiguas: { $why }
 task-inside-tree = `{ $task }` es parte de un árbol, y un árbol se borra entero
@@ -305,24 +280,6 @@ demo-end =
       export ANTHROPIC_API_KEY=…      (u OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
       posse run "¿Por qué es inestable la prueba de login?"
 demo-shared-context = contexto compartido: { $entries }
-usage-heading = Uso:
-usage-commands = Comandos
-usage-options = Opciones
-usage-arguments = Argumentos
-usage-global = Opciones globales
-usage-model = Modelo
-usage-rights = Permisos
-usage-limits = Límites
-usage-examples = Ejemplos
-usage-help = Mostrar la ayuda
-usage-version = Mostrar la versión
-usage-unknown-argument = no hay ningún argumento `{ $argument }`
-usage-unknown-command = `{ $command }` no es un comando
-usage-missing = faltan estos argumentos: { $arguments }
-usage-conflict = `{ $argument }` no se puede usar junto con `{ $other }`
-usage-value-missing = `{ $argument }` necesita un valor
-usage-value-unknown = `{ $value }` no es un valor de `{ $argument }`
-usage-value-wrong = `{ $value }` no es un valor de `{ $argument }`: { $why }
 config-changed = `{ $key }` cambiado en { $file }
 config-absent = (no existe)
 config-unchanged = no se cambió nada en { $file }
@@ -351,24 +308,9 @@ setup-needs-provider = sin terminal, indica el proveedor
 setup-needs-provider-hint = posse setup anthropic < key.txt
 setup-needs-url = indica la dirección del servidor con --base-url
 setup-needs-key = no llegó ninguna clave de { $provider } por la entrada estándar
-setup-provider-unknown = ningún proveedor se llama `{ $name }`
-setup-which-model = { $provider } no tiene un modelo habitual
-setup-which-model-hint = indica uno: posse setup { $provider } --model NAME
 usage-did-you-mean = ¿querías decir `{ $name }`?
 usage-values = hay: { $names }
-usage-run-it = para ejecutarlo como tarea: { $command }
-usage-help-hint = `{ $command } --help` muestra lo que hay
 man-pages-written = las páginas de manual están en { $directory }
-completions-install =
-    Instalar:
-      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
-      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (después de compinit)
-      fish  posse completions fish > ~/.config/fish/completions/posse.fish
-example-task = ¿Por qué falla a veces la prueba de inicio de sesión?
-example-fix = Arregla la prueba que falla
-example-summary = Escribe las notas de versión de estos commits
-example-message = Conserva el nombre antiguo
-example-answer = Usa la segunda
 review-nothing = sin cambios: nada que revisar
 review-nothing-within = sin cambios en lo indicado: nada que revisar
 review-nothing-since = sin cambios desde `{ $base }`: nada que revisar
@@ -380,8 +322,6 @@ context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 cost-no-name = (sin respuesta)
 cost-total = total
 cost-unpriced = no se conoce el precio de { $tokens }: añádelo en `[prices]` de tu configuración
-nobody-else = nadie más
-audience-shown = legible por { $readers } · escribible por { $writers }
 
 ## commands/mcp.rs
 
@@ -406,8 +346,6 @@ mcp-doctor-writes = las tareas pueden escribir: { $paths }
 mcp-writes-nothing = las tareas pueden leer y no escribir; { $advice }
 files-changed = { $files } con cambios: posse tasks diff { $task } los muestra
 changes-more = y { $n } más
-mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
-mcp-sessions-closed-hint = `--room NAME` abre otra
 
 ## commands/chat/screen.rs
 
@@ -443,10 +381,6 @@ edited-by =
         [one] { $task } { $agent }, turno { $turns }
        *[other] { $task } { $agent }, turnos { $turns }
     }
-usage-work = Trabajar
-usage-look = Consultar
-usage-configure = Configurar
-usage-serve = Servir y mantener
 doctor-no-terminal = ninguna: la salida son líneas
 doctor-colors = 16 colores
 doctor-no-colors = sin colores

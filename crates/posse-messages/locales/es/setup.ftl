@@ -144,3 +144,17 @@ agent-file-look-more =
         [one] { $n } más: `posse agents check { $name }`
        *[other] { $n } más: `posse agents check { $name }`
     }
+gc-deleted = se borraron { $tasks } en { $trees } ({ $size }); el almacén ocupa ahora { $now }
+gc-would-delete = se borrarían { $tasks } en { $trees } ({ $size }); el almacén ocupa { $now }
+gc-kept-running = se conservan porque se están ejecutando: { $tasks }
+gc-kept-interrupted = se conservan porque fueron interrumpidas: { $tasks } (`posse tasks resume` o `posse tasks cancel` las termina; `posse tasks delete --force` renuncia a ellas)
+gc-kept-unapplied = se conservan porque sus cambios no se han aplicado: { $tasks } (`posse tasks apply` o `posse tasks discard`)
+gc-kept-uncollected = se conservan porque quizá un host no ha recogido sus resultados: { $tasks } (`max_age` o `--older-than` dice cuándo se van; `posse tasks delete --force` no espera)
+gc-kept-newest = se conservan porque la próxima tarea de su sala se numera tras ellas: { $tasks }
+gc-kept-changed = se conservan porque continuaron entretanto: { $tasks }
+gc-and-more = { $tasks } y { $n } más
+setup-provider-unknown = ningún proveedor se llama `{ $name }`
+setup-which-model = { $provider } no tiene un modelo habitual
+setup-which-model-hint = indica uno: posse setup { $provider } --model NAME
+mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
+mcp-sessions-closed-hint = `--room NAME` abre otra

@@ -136,4 +136,37 @@ prompt-search = buscar
 prompt-search-nothing = no encontrado
 picker-hint = escriba para buscar · Ctrl-A todos los proyectos
 picker-nothing = no se encontró nada
-
+usage-heading = Uso:
+usage-commands = Comandos
+usage-options = Opciones
+usage-arguments = Argumentos
+usage-global = Opciones globales
+usage-model = Modelo
+usage-rights = Permisos
+usage-limits = Límites
+usage-examples = Ejemplos
+usage-help = Mostrar la ayuda
+usage-version = Mostrar la versión
+usage-unknown-argument = no hay ningún argumento `{ $argument }`
+usage-unknown-command = `{ $command }` no es un comando
+usage-missing = faltan estos argumentos: { $arguments }
+usage-conflict = `{ $argument }` no se puede usar junto con `{ $other }`
+usage-value-missing = `{ $argument }` necesita un valor
+usage-value-unknown = `{ $value }` no es un valor de `{ $argument }`
+usage-value-wrong = `{ $value }` no es un valor de `{ $argument }`: { $why }
+usage-run-it = para ejecutarlo como tarea: { $command }
+usage-help-hint = `{ $command } --help` muestra lo que hay
+completions-install =
+    Instalar:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (después de compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = ¿Por qué falla a veces la prueba de inicio de sesión?
+example-fix = Arregla la prueba que falla
+example-summary = Escribe las notas de versión de estos commits
+example-message = Conserva el nombre antiguo
+example-answer = Usa la segunda
+usage-work = Trabajar
+usage-look = Consultar
+usage-configure = Configurar
+usage-serve = Servir y mantener

@@ -51,13 +51,10 @@ check-writable = vérifiez que vous pouvez y écrire et que le disque a de la pl
 agent-shadows = désormais il passe avant l'agent `{ $name }` de { $other }
 agent-is-shadowed = ici il ne compte pas : l'agent `{ $name }` de { $other } passe avant
 no-approvals = rien n'attend de réponse
-approval-by = { $scope } par { $by }
 approval-none-of-task = `{ $task }` n’attend aucune approbation
 approvals-of-task = `{ $task }` attend plusieurs approbations : { $ids }
 approvals-of-task-hint = `posse approvals list` les affiche
 approvals-footer = posse approvals show ID · approve ID · deny ID
-approval-is-open = open · { $left } ({ $deadline })
-approval-is-answered = { $state } par { $by } ({ $scope }) le { $instant }
 approval-other-hash = `{ $id }` concerne un autre appel que celui de ce hash
 approval-now = { $id } : { $state }
 approvals-watching = en attente de questions ; Ctrl-C termine
@@ -83,15 +80,7 @@ context-version-hint = `posse context read` montre l'état actuel ; `--expect` p
 no-snapshots = pas encore d'instantanés ; `posse context snapshot LABEL` en prend un
 keys-not-there = absentes : { $names }
 context-used = session { $session } · { $keys } · { $size }
-before-deleted = (avant sa suppression : v{ $version })
-until-instant = jusqu'à { $end }
-context-wrote = écrit : { $entry }
-context-deleted = supprimé : { $key } v{ $previous_version }
-snapshot-taken = l'instantané { $label } a { $keys }
-context-restored = restauré : { $written } écrites, { $deleted } supprimées
 input-not-text = l'entrée standard n'est pas lisible comme texte
-approved-in = approuvé automatiquement dans { $left }
-denied-in = refusé automatiquement dans { $left }
 screen-not-opened = le terminal ne peut pas être utilisé
 end-resume = reprendre : posse tasks resume { $id }
 end-try-again = réessayer : posse tasks resume { $id }
@@ -146,7 +135,6 @@ column-project = PROJET
 column-turns = TOURS
 column-tokens = TOKENS
 column-cost = COÛT
-column-took = DURÉE
 column-age = IL Y A
 column-model = MODÈLE
 column-day = JOUR
@@ -155,9 +143,6 @@ column-cached = CACHE
 column-output = SORTIE
 column-keys = CLÉS
 column-title = TITRE
-column-tool = OUTIL
-column-left = RESTE
-column-call = APPEL
 column-process = PROCESSUS
 column-paths = CHEMINS
 column-workspace = RÉPERTOIRE
@@ -241,7 +226,6 @@ stdout-failed = erreur : impossible d'écrire sur la sortie standard : { $why }
 answer-not-written = la réponse ne peut pas être écrite sur la sortie standard : { $why }
 error-because = car : { $cause }
 error-hint = conseil : { $hint }
-tokens-shown = { $shown } tokens
 tokens-of = { $tokens } sur { $most } tokens
 turns-shown =
     { $n ->
@@ -274,15 +258,6 @@ many-trees =
     }
 gc-no-rule = rien ne dit quelles tâches supprimer
 gc-no-rule-hint = `posse gc --older-than 30d`, ou définissez `max_age` ou `max_size` sous `[store]` dans votre configuration
-gc-deleted = { $tasks } supprimée(s) dans { $trees } ({ $size }) ; le stockage occupe maintenant { $now }
-gc-would-delete = supprimerait { $tasks } dans { $trees } ({ $size }) ; le stockage occupe { $now }
-gc-kept-running = conservées, car elles sont en cours : { $tasks }
-gc-kept-interrupted = conservées, car elles ont été interrompues : { $tasks } (`posse tasks resume` ou `posse tasks cancel` les termine ; `posse tasks delete --force` y renonce)
-gc-kept-unapplied = conservées, car leurs modifications ne sont pas appliquées : { $tasks } (`posse tasks apply` ou `posse tasks discard`)
-gc-kept-uncollected = conservées, car un hôte n'a peut-être pas récupéré leurs résultats : { $tasks } (`max_age` ou `--older-than` dit quand elles partent ; `posse tasks delete --force` n'attend pas)
-gc-kept-newest = conservées, car la prochaine tâche de leur salle est numérotée après elles : { $tasks }
-gc-kept-changed = conservées, car elles ont continué entre-temps : { $tasks }
-gc-and-more = { $tasks } et { $n } de plus
 gc-needs-rewrite = l'espace est libre pour de nouvelles tâches, mais pas encore rendu : ce stockage doit être réécrit une fois, ce qui retarderait les tâches en cours. Relancez `posse gc` quand il n'y en a aucune
 gc-not-started = les anciennes tâches n'ont pas été supprimées : { $why }
 task-inside-tree = `{ $task }` fait partie d'un arbre, et un arbre est supprimé en entier
@@ -305,24 +280,6 @@ demo-end =
       export ANTHROPIC_API_KEY=…      (ou OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
       posse run "Pourquoi le test de connexion est-il instable ?"
 demo-shared-context = contexte partagé : { $entries }
-usage-heading = Utilisation :
-usage-commands = Commandes
-usage-options = Options
-usage-arguments = Arguments
-usage-global = Options globales
-usage-model = Modèle
-usage-rights = Droits
-usage-limits = Limites
-usage-examples = Exemples
-usage-help = Afficher l'aide
-usage-version = Afficher la version
-usage-unknown-argument = il n'y a pas d'argument `{ $argument }`
-usage-unknown-command = `{ $command }` n'est pas une commande
-usage-missing = ces arguments manquent : { $arguments }
-usage-conflict = `{ $argument }` ne peut pas être utilisé avec `{ $other }`
-usage-value-missing = `{ $argument }` exige une valeur
-usage-value-unknown = `{ $value }` n'est pas une valeur de `{ $argument }`
-usage-value-wrong = `{ $value }` n'est pas une valeur de `{ $argument }` : { $why }
 config-changed = `{ $key }` modifié dans { $file }
 config-absent = (absent)
 config-unchanged = rien n'a changé dans { $file }
@@ -351,24 +308,9 @@ setup-needs-provider = sans terminal, nommez le fournisseur
 setup-needs-provider-hint = posse setup anthropic < key.txt
 setup-needs-url = indiquez l'adresse du serveur avec --base-url
 setup-needs-key = aucune clé pour { $provider } n'est arrivée sur l'entrée standard
-setup-provider-unknown = aucun fournisseur ne s'appelle `{ $name }`
-setup-which-model = { $provider } n'a pas de modèle habituel
-setup-which-model-hint = nommez-en un : posse setup { $provider } --model NAME
 usage-did-you-mean = vouliez-vous dire `{ $name }` ?
 usage-values = il y a : { $names }
-usage-run-it = pour l'exécuter comme tâche : { $command }
-usage-help-hint = `{ $command } --help` montre ce qu'il y a
 man-pages-written = les pages de manuel sont dans { $directory }
-completions-install =
-    Installer :
-      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
-      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (après compinit)
-      fish  posse completions fish > ~/.config/fish/completions/posse.fish
-example-task = Pourquoi le test de connexion échoue-t-il parfois ?
-example-fix = Corrige le test qui échoue
-example-summary = Rédige les notes de version de ces commits
-example-message = Garde l'ancien nom
-example-answer = Prends la deuxième
 review-nothing = aucun changement : rien à relire
 review-nothing-within = aucun changement dans ce qui est nommé : rien à relire
 review-nothing-since = aucun changement depuis `{ $base }` : rien à relire
@@ -380,8 +322,6 @@ context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 cost-no-name = (sans réponse)
 cost-total = total
 cost-unpriced = aucun prix connu pour { $tokens } : ajoutez-le sous `[prices]` dans votre configuration
-nobody-else = personne d'autre
-audience-shown = lisible par { $readers } · modifiable par { $writers }
 
 ## commands/mcp.rs
 
@@ -406,8 +346,6 @@ mcp-doctor-writes = les tâches peuvent écrire : { $paths }
 mcp-writes-nothing = les tâches peuvent lire et non écrire ; { $advice }
 files-changed = { $files } avec des modifications : posse tasks diff { $task } les montre
 changes-more = et { $n } de plus
-mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
-mcp-sessions-closed-hint = `--room NAME` en ouvre une autre
 
 ## commands/chat/screen.rs
 
@@ -443,10 +381,6 @@ edited-by =
         [one] { $task } { $agent }, tour { $turns }
        *[other] { $task } { $agent }, tours { $turns }
     }
-usage-work = Travailler
-usage-look = Consulter
-usage-configure = Configurer
-usage-serve = Servir et entretenir
 doctor-no-terminal = aucun : la sortie est en lignes
 doctor-colors = 16 couleurs
 doctor-no-colors = sans couleurs

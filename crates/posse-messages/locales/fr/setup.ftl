@@ -144,3 +144,17 @@ agent-file-look-more =
         [one] { $n } autre : `posse agents check { $name }`
        *[other] { $n } autres : `posse agents check { $name }`
     }
+gc-deleted = { $tasks } supprimée(s) dans { $trees } ({ $size }) ; le stockage occupe maintenant { $now }
+gc-would-delete = supprimerait { $tasks } dans { $trees } ({ $size }) ; le stockage occupe { $now }
+gc-kept-running = conservées, car elles sont en cours : { $tasks }
+gc-kept-interrupted = conservées, car elles ont été interrompues : { $tasks } (`posse tasks resume` ou `posse tasks cancel` les termine ; `posse tasks delete --force` y renonce)
+gc-kept-unapplied = conservées, car leurs modifications ne sont pas appliquées : { $tasks } (`posse tasks apply` ou `posse tasks discard`)
+gc-kept-uncollected = conservées, car un hôte n'a peut-être pas récupéré leurs résultats : { $tasks } (`max_age` ou `--older-than` dit quand elles partent ; `posse tasks delete --force` n'attend pas)
+gc-kept-newest = conservées, car la prochaine tâche de leur salle est numérotée après elles : { $tasks }
+gc-kept-changed = conservées, car elles ont continué entre-temps : { $tasks }
+gc-and-more = { $tasks } et { $n } de plus
+setup-provider-unknown = aucun fournisseur ne s'appelle `{ $name }`
+setup-which-model = { $provider } n'a pas de modèle habituel
+setup-which-model-hint = nommez-en un : posse setup { $provider } --model NAME
+mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
+mcp-sessions-closed-hint = `--room NAME` en ouvre une autre

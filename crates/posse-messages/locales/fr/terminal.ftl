@@ -136,4 +136,37 @@ prompt-search = chercher
 prompt-search-nothing = introuvable
 picker-hint = tapez pour chercher · Ctrl-A tous les projets
 picker-nothing = rien trouvé
-
+usage-heading = Utilisation :
+usage-commands = Commandes
+usage-options = Options
+usage-arguments = Arguments
+usage-global = Options globales
+usage-model = Modèle
+usage-rights = Droits
+usage-limits = Limites
+usage-examples = Exemples
+usage-help = Afficher l'aide
+usage-version = Afficher la version
+usage-unknown-argument = il n'y a pas d'argument `{ $argument }`
+usage-unknown-command = `{ $command }` n'est pas une commande
+usage-missing = ces arguments manquent : { $arguments }
+usage-conflict = `{ $argument }` ne peut pas être utilisé avec `{ $other }`
+usage-value-missing = `{ $argument }` exige une valeur
+usage-value-unknown = `{ $value }` n'est pas une valeur de `{ $argument }`
+usage-value-wrong = `{ $value }` n'est pas une valeur de `{ $argument }` : { $why }
+usage-run-it = pour l'exécuter comme tâche : { $command }
+usage-help-hint = `{ $command } --help` montre ce qu'il y a
+completions-install =
+    Installer :
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (après compinit)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = Pourquoi le test de connexion échoue-t-il parfois ?
+example-fix = Corrige le test qui échoue
+example-summary = Rédige les notes de version de ces commits
+example-message = Garde l'ancien nom
+example-answer = Prends la deuxième
+usage-work = Travailler
+usage-look = Consulter
+usage-configure = Configurer
+usage-serve = Servir et entretenir

@@ -136,3 +136,17 @@ agent-file-look-more =
     { $n ->
        *[other] ほか { $n } 件: `posse agents check { $name }`
     }
+gc-deleted = { $trees }の{ $tasks }を削除しました（{ $size }）。ストアは現在 { $now } です
+gc-would-delete = { $trees }の{ $tasks }を削除することになります（{ $size }）。ストアは { $now } です
+gc-kept-running = 実行中のため残しました: { $tasks }
+gc-kept-interrupted = 中断されているため残しました: { $tasks }（`posse tasks resume` か `posse tasks cancel` で終わります。`posse tasks delete --force` で破棄します）
+gc-kept-unapplied = 変更が適用されていないため残しました: { $tasks }（`posse tasks apply` か `posse tasks discard`）
+gc-kept-uncollected = ホストが結果をまだ受け取っていないかもしれないため残しました: { $tasks }（削除の時期は `max_age` か `--older-than` で決まります。`posse tasks delete --force` は待ちません）
+gc-kept-newest = そのルームの次のタスクの番号がこれに続くため残しました: { $tasks }
+gc-kept-changed = その間に続行されたため残しました: { $tasks }
+gc-and-more = { $tasks } ほか { $n } 件
+setup-provider-unknown = `{ $name }` というプロバイダーはありません
+setup-which-model = { $provider } には既定のモデルがありません
+setup-which-model-hint = 指定してください: posse setup { $provider } --model NAME
+mcp-sessions-closed = このディレクトリのセッションが多数アーカイブまたは削除されています
+mcp-sessions-closed-hint = `--room NAME` で別のセッションを開けます

@@ -111,4 +111,37 @@ prompt-search = 検索
 prompt-search-nothing = 見つかりません
 picker-hint = 入力して検索 · Ctrl-A すべてのプロジェクト
 picker-nothing = 見つかりません
-
+usage-heading = 使い方:
+usage-commands = コマンド
+usage-options = オプション
+usage-arguments = 引数
+usage-global = 全体のオプション
+usage-model = モデル
+usage-rights = 権限
+usage-limits = 上限
+usage-examples = 例
+usage-help = ヘルプを表示する
+usage-version = バージョンを表示する
+usage-unknown-argument = 引数 `{ $argument }` はありません
+usage-unknown-command = `{ $command }` というコマンドはありません
+usage-missing = 必要な引数がありません: { $arguments }
+usage-conflict = `{ $argument }` は `{ $other }` と同時に使えません
+usage-value-missing = `{ $argument }` には値が必要です
+usage-value-unknown = `{ $value }` は `{ $argument }` の値ではありません
+usage-value-wrong = `{ $value }` は `{ $argument }` の値ではありません: { $why }
+usage-run-it = タスクとして実行するには: { $command }
+usage-help-hint = `{ $command } --help` で一覧を表示します
+completions-install =
+    インストール:
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   (compinit の後)
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = ログインのテストが不安定なのはなぜ？
+example-fix = 失敗しているテストを直して
+example-summary = これらのコミットのリリースノートを書いて
+example-message = 古い名前のままにして
+example-answer = 2 番目を使って
+usage-work = 作業
+usage-look = 確認
+usage-configure = 設定
+usage-serve = 提供と保守

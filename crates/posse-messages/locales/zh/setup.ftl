@@ -136,3 +136,17 @@ agent-file-look-more =
     { $n ->
        *[other] 还有 { $n } 处：`posse agents check { $name }`
     }
+gc-deleted = 已删除 { $trees }中的 { $tasks }（{ $size }）；存储现在占用 { $now }
+gc-would-delete = 将删除 { $trees }中的 { $tasks }（{ $size }）；存储占用 { $now }
+gc-kept-running = 正在运行，因此保留：{ $tasks }
+gc-kept-interrupted = 已中断，因此保留：{ $tasks }（`posse tasks resume` 或 `posse tasks cancel` 可结束它们；`posse tasks delete --force` 会放弃它们）
+gc-kept-unapplied = 更改尚未应用，因此保留：{ $tasks }（`posse tasks apply` 或 `posse tasks discard`）
+gc-kept-uncollected = 主机可能尚未取走结果，因此保留：{ $tasks }（何时删除由 `max_age` 或 `--older-than` 决定；`posse tasks delete --force` 不等待）
+gc-kept-newest = 其房间的下一个任务在它们之后编号，因此保留：{ $tasks }
+gc-kept-changed = 其间又继续运行，因此保留：{ $tasks }
+gc-and-more = { $tasks } 以及另外 { $n } 个
+setup-provider-unknown = 没有名为 `{ $name }` 的提供商
+setup-which-model = { $provider } 没有常用模型
+setup-which-model-hint = 请指定：posse setup { $provider } --model NAME
+mcp-sessions-closed = 此目录的会话被归档或删除得过多
+mcp-sessions-closed-hint = `--room NAME` 会打开另一个会话

@@ -111,4 +111,37 @@ prompt-search = 搜索
 prompt-search-nothing = 未找到
 picker-hint = 输入以搜索 · Ctrl-A 所有项目
 picker-nothing = 未找到
-
+usage-heading = 用法：
+usage-commands = 命令
+usage-options = 选项
+usage-arguments = 参数
+usage-global = 全局选项
+usage-model = 模型
+usage-rights = 权限
+usage-limits = 限制
+usage-examples = 示例
+usage-help = 显示帮助
+usage-version = 显示版本
+usage-unknown-argument = 没有参数 `{ $argument }`
+usage-unknown-command = `{ $command }` 不是命令
+usage-missing = 缺少这些参数：{ $arguments }
+usage-conflict = `{ $argument }` 不能与 `{ $other }` 同时使用
+usage-value-missing = `{ $argument }` 需要一个值
+usage-value-unknown = `{ $value }` 不是 `{ $argument }` 的值
+usage-value-wrong = `{ $value }` 不是 `{ $argument }` 的值：{ $why }
+usage-run-it = 作为任务运行：{ $command }
+usage-help-hint = `{ $command } --help` 显示可用内容
+completions-install =
+    安装：
+      bash  echo 'source <(posse completions bash)' >> ~/.bashrc
+      zsh   echo 'source <(posse completions zsh)' >> ~/.zshrc   （在 compinit 之后）
+      fish  posse completions fish > ~/.config/fish/completions/posse.fish
+example-task = 登录测试为什么不稳定？
+example-fix = 修复失败的测试
+example-summary = 为这些提交写发布说明
+example-message = 保留旧名称
+example-answer = 用第二个
+usage-work = 工作
+usage-look = 查看
+usage-configure = 配置
+usage-serve = 服务与维护

@@ -5,23 +5,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use posse_console::lists::tasks::{row_cells, row_json, status, task_columns, took_ms};
 use posse_core::Result;
 use posse_core::id::TaskId;
 use posse_core::state::TaskState;
-use posse_core::text::visible;
 use posse_core::usage::SpendingTotal;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::lookup::find_session;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore, JournalStore, TaskFilter, TaskQuery, TaskRow};
 use posse_store::{ListedRow, SqliteStore, TaskListing};
-use posse_terminal::style::{AnsiColor, TextStyle};
-use posse_terminal::table::{ColumnFit, TableCell, TableColumn, TextTable};
+use posse_terminal::table::TextTable;
 use serde_json::json;
 
-use super::{row_json, status};
 use crate::args::{GlobalArgs, ListArgs, ListOrder};
-use crate::render::{count, price};
 use crate::retention::millis;
 use crate::setup::{self, PROCESS, ProjectScope};
 use crate::{lists, terminal};
@@ -52,9 +49,10 @@ pub async fn run(global: &GlobalArgs, filter: &ListArgs) -> Result<ExitCode> {
         terminal::note(&nothing(&store, filter, scope.as_ref()).await?);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = TextTable::new(columns(filter.all));
+    let mut table = TextTable::new(task_columns(filter.all));
     for Listed { task, tree } in &found {
-        table.row(cells(task, tree, filter.all));
+        let place = filter.all.then(|| lists::short_path(Path::new(&task.workspace)));
+        table.row(row_cells(&task.row, tree, place));
         if !unfolds(filter)
             && let Some(folded) = folded(&store, &task.row.id, tree).await?
         {
@@ -123,66 +121,6 @@ async fn listed(
     }
     found.truncate(filter.limit as usize + 1);
     Ok(found)
-}
-
-fn columns(all: bool) -> Vec<TableColumn> {
-    let mut columns = vec![
-        TableColumn::text(say!("column-id"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-state"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-agent"), ColumnFit::Optional(3)),
-        TableColumn::text(say!("column-task"), ColumnFit::Flexible(16)),
-    ];
-    if all {
-        columns.push(TableColumn::text(say!("column-project"), ColumnFit::Optional(4)));
-    }
-    columns.extend([
-        TableColumn::number(say!("column-turns"), ColumnFit::Optional(6)),
-        TableColumn::number(say!("column-tokens"), ColumnFit::Optional(5)),
-        TableColumn::number(say!("column-cost"), ColumnFit::Optional(0)),
-        TableColumn::number(say!("column-took"), ColumnFit::Optional(2)),
-        TableColumn::number(say!("column-age"), ColumnFit::Optional(1)),
-    ]);
-    columns
-}
-
-fn cells(task: &ListedRow, tree: &SpendingTotal, all: bool) -> Vec<TableCell> {
-    let row = &task.row;
-    let title = row.title.lines().next().unwrap_or_default();
-    let mut cells: Vec<TableCell> = vec![
-        row.id.as_str().into(),
-        TableCell::styled(status(row), style(status(row))),
-        visible(&row.agent).into_owned().into(),
-        visible(title).into_owned().into(),
-    ];
-    if all {
-        cells.push(lists::short_path(Path::new(&task.workspace)).into());
-    }
-    let age = now_ms().saturating_sub(row.updated_ms) / 1000;
-    cells.extend([
-        TableCell::from(row.turns().to_string()),
-        count(row.total.tokens()).into(),
-        price(tree).into(),
-        posse_core::spans::short(took_ms(row) / 1000).into(),
-        posse_core::spans::short(age).into(),
-    ]);
-    cells
-}
-
-/// Returns the time from the creation to the end, or to now.
-pub(super) fn took_ms(row: &TaskRow) -> u64 {
-    let until =
-        if row.state.is_running() && status(row) != "interrupted" { now_ms() } else { row.updated_ms };
-    until.saturating_sub(row.created_ms)
-}
-
-fn style(status: &str) -> TextStyle {
-    match status {
-        "completed" => TextStyle::colored(AnsiColor::Green),
-        "failed" => TextStyle::colored(AnsiColor::Red),
-        "running" => TextStyle::colored(AnsiColor::Cyan),
-        "partial" | "interrupted" => TextStyle::colored(AnsiColor::Yellow),
-        _ => TextStyle::PLAIN,
-    }
 }
 
 /// Counts the subagents of a task by state: `2 subagents: 1 completed, 1 partial`.

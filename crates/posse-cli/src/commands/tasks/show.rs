@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use posse_console::lists::tasks::{row_json, status, took_ms};
 use posse_console::story::{self, StoryHead};
 use posse_core::journal::{Record, start_of};
 use posse_core::run::replay;
@@ -13,8 +14,7 @@ use posse_messages::say;
 use posse_runtime::ports::{JournalStore, TaskRow};
 use serde_json::json;
 
-use super::list::took_ms;
-use super::{find, row_json, status};
+use super::find;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::setup;
 use crate::{lists, terminal};

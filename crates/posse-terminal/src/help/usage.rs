@@ -2,34 +2,20 @@
 
 use std::ffi::OsString;
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
 use posse_core::text::{nearest, prefix, visible};
 use posse_core::{Error, ErrorCode};
 use posse_messages::say;
 
-use crate::args::CliArgs;
-use crate::{terminal, wire};
-
 /// Longest command line that is repeated in a hint.
 const REPEATED_BYTES_MAX: usize = 400;
 
-/// Prints a usage error, help or version, and exits. The flags were not parsed, so `--json` is searched among the
-/// words.
-pub fn fail(e: &clap::Error, words: &[OsString]) -> ! {
-    let Some(error) = complaint(e, words) else { e.exit() };
-    terminal::error(&error);
-    if words.iter().any(|word| word == "--json") {
-        terminal::out(&wire::error(&error).to_string());
-    }
-    std::process::exit(e.exit_code())
-}
-
 /// Says a usage error in the language of the process; `None` for help and version, which are no errors, and for a
 /// command that needs a subcommand, which shows its help.
-fn complaint(e: &clap::Error, words: &[OsString]) -> Option<Error> {
+pub fn complaint(e: &clap::Error, words: &[OsString], root: &Command) -> Option<Error> {
     let words: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let path = command_path(&words);
+    let path = command_path(&words, root);
     let named = |kind| e.get(kind).map(ContextValue::to_string);
     let argument = || named(ContextKind::InvalidArg).unwrap_or_default();
     let value = || named(ContextKind::InvalidValue).unwrap_or_default();
@@ -62,18 +48,18 @@ fn complaint(e: &clap::Error, words: &[OsString]) -> Option<Error> {
             first.trim_start_matches("error: ").to_owned()
         }
     };
-    let hint = near(e, &words, &path);
+    let hint = near(e, &words, &path, root);
     let hint = hint.unwrap_or_else(|| say!("usage-help-hint", command = path.join(" ")));
     Some(Error::new(ErrorCode::InvalidRequest, problem).hint(hint))
 }
 
 /// Says what was probably meant.
-fn near(e: &clap::Error, words: &[String], path: &[String]) -> Option<String> {
+fn near(e: &clap::Error, words: &[String], path: &[String], root: &Command) -> Option<String> {
     let named = |kind| e.get(kind).map(first_of);
     match e.kind() {
         ErrorKind::InvalidSubcommand => {
             let unknown = named(ContextKind::InvalidSubcommand).unwrap_or_default();
-            suggestion(&unknown, alike(&unknown, path).as_deref(), words, path)
+            suggestion(&unknown, alike(&unknown, path, root).as_deref(), words, path)
         }
         ErrorKind::UnknownArgument => {
             named(ContextKind::SuggestedArg).map(|name| say!("usage-did-you-mean", name))
@@ -93,8 +79,8 @@ fn near(e: &clap::Error, words: &[String], path: &[String]) -> Option<String> {
 }
 
 /// Finds the subcommand of `path` that is spelled nearly like this.
-fn alike(unknown: &str, path: &[String]) -> Option<String> {
-    let command = command_at(path);
+fn alike(unknown: &str, path: &[String], root: &Command) -> Option<String> {
+    let command = command_at(path, root);
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
     nearest(unknown, shown.map(Command::get_name)).map(str::to_owned)
 }
@@ -133,8 +119,8 @@ fn shell_line(words: &[String]) -> String {
 }
 
 /// Returns the command that these words name, with `posse` before it.
-fn command_path(words: &[String]) -> Vec<String> {
-    let mut command: Command = CliArgs::command();
+fn command_path(words: &[String], root: &Command) -> Vec<String> {
+    let mut command = root.clone();
     let mut path = vec!["posse".to_owned()];
     for word in words {
         if let Some(sub) = command.find_subcommand(word).cloned() {
@@ -146,9 +132,9 @@ fn command_path(words: &[String]) -> Vec<String> {
 }
 
 /// Returns the command of a path that [`command_path`] made.
-fn command_at(path: &[String]) -> Command {
+fn command_at(path: &[String], root: &Command) -> Command {
     let step = |command: Command, name: &String| command.find_subcommand(name).cloned().unwrap_or(command);
-    path.iter().skip(1).fold(CliArgs::command(), step)
+    path.iter().skip(1).fold(root.clone(), step)
 }
 
 fn first_of(value: &ContextValue) -> String {

@@ -2,7 +2,8 @@
 
 use clap::Command;
 use posse_messages::say;
-use posse_terminal::style::columns;
+
+use crate::style::columns;
 
 /// Columns of a line, as in the rest of the help.
 const WIDTH: usize = 100;

@@ -136,7 +136,7 @@ fn spoken(line: &str) -> String {
     put(line, "{answer}", || say!("example-answer"))
 }
 
-#[cfg(test)]
+/// Returns the catalog keys of the commands that have examples.
 pub fn keys() -> std::collections::BTreeSet<String> {
     EXAMPLES.iter().map(|(key, _)| (*key).to_owned()).collect()
 }
