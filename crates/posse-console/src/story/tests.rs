@@ -177,6 +177,23 @@ fn turns_that_only_look_are_folded_in_a_long_story() {
 }
 
 #[test]
+fn a_delegation_names_its_task_and_an_error_in_json_says_its_message() {
+    let spawn = r#"{"action": "spawn", "agent": "helper", "task": "Look"}"#;
+    let mut refused = done(1, 1, "subagent", r#"{"error":"INVALID_REQUEST","message":"no `model`"}"#, 20);
+    refused.result.is_error = true;
+    let records = [
+        started(),
+        asked(1, 0),
+        replied(1, vec![call(1, 0, "subagent", spawn), call(1, 1, "subagent", spawn)], 10),
+        done(1, 0, "subagent", r#"{"task_id":"k3v9.t_01","status":"running"}"#, 20).record(),
+        refused.record(),
+    ];
+    let lines = shown(&records, None);
+    let expected = "1     Subagent spawn helper t_01 · ✗ Subagent spawn helper: no `model`";
+    assert!(lines[2].starts_with(expected), "{lines:#?}");
+}
+
+#[test]
 fn one_turn_is_shown_as_a_whole() {
     let style = StoryStyle { width: None, symbols: SymbolSet::Ascii };
     let records = review();

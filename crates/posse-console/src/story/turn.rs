@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use posse_core::approval::ApprovalVerdict;
 use posse_core::event::summary;
-use posse_core::id::CallKey;
+use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, ResultOrigin};
 use posse_core::message::{Block, ToolCall, ToolResult};
 use posse_core::reply::Reply;
 use posse_core::text::visible;
+use posse_core::tool::{DELEGATION, canonical};
 use posse_core::usage::Usage;
 use posse_messages::say;
 use posse_terminal::rows::{RowState, call_text, figures};
@@ -43,6 +44,7 @@ struct StoryCall {
     /// Size of the result, changed lines or the error.
     note: String,
     approval: Option<String>,
+    starts_task: bool,
     has_effect: bool,
 }
 
@@ -171,26 +173,31 @@ fn spent(cost_micros: Option<u64>, millis: u64) -> String {
 
 impl StoryCall {
     fn new(call: &ToolCall) -> Self {
+        let summary = summary(call);
         Self {
             key: call.key,
             tool: call_text(&call.name, "").trim_end().to_owned(),
-            text: call_text(&call.name, &summary(call)).trim_end().to_owned(),
+            text: call_text(&call.name, &summary).trim_end().to_owned(),
             state: RowState::Working,
             note: String::new(),
             approval: None,
+            starts_task: canonical(&call.name) == DELEGATION && summary.starts_with("spawn"),
             has_effect: false,
         }
     }
 
     fn end(&mut self, CallNote { result, text, origin }: &CallNote<'_>) {
-        self.has_effect = !result.changed.is_empty() || *origin == ResultOrigin::Delegated;
+        let changes = !result.changed.is_empty();
+        self.has_effect = changes || self.starts_task || *origin == ResultOrigin::Delegated;
         self.state = match origin {
             ResultOrigin::Refused => RowState::Cancelled,
             _ if result.in_doubt => RowState::Waiting,
             _ if result.is_error => RowState::Failed,
             _ => RowState::Completed,
         };
+        let started = self.starts_task.then(|| started_task(text)).flatten();
         self.note = match (self.state, result.changed.as_slice()) {
+            (RowState::Completed, []) if started.is_some() => started.unwrap_or_default(),
             (RowState::Completed, []) => format!("({})", say!("top-lines", n = text.lines().count())),
             // The path stands in the call already.
             (RowState::Completed, [only]) if self.text.contains(&only.path) => {
@@ -200,7 +207,7 @@ impl StoryCall {
             (RowState::Completed, changed) => {
                 changed.iter().map(|change| file(change, false)).collect::<Vec<_>>().join(", ")
             }
-            _ => one_line(text.lines().next().unwrap_or_default()),
+            _ => error_text(text),
         };
     }
 
@@ -223,6 +230,19 @@ impl StoryCall {
             text.push((format!(" ({approval})"), TextStyle::colored(AnsiColor::Yellow)));
         }
     }
+}
+
+/// Returns the id of the task that a delegation started.
+fn started_task(text: &str) -> Option<String> {
+    let answer: serde_json::Value = serde_json::from_str(text).ok()?;
+    Some(TaskId::from_store(answer.get("task_id")?.as_str()?.to_owned()).short().to_owned())
+}
+
+/// Returns what went wrong: the message of an error in JSON, or else the first line.
+fn error_text(text: &str) -> String {
+    let message = |answer: serde_json::Value| Some(answer.get("message")?.as_str()?.to_owned());
+    let told = serde_json::from_str(text).ok().and_then(message);
+    one_line(told.as_deref().unwrap_or_else(|| text.lines().next().unwrap_or_default()))
 }
 
 fn one_line(text: &str) -> String {
@@ -291,6 +311,7 @@ impl StoryCall {
             state: RowState::Working,
             note: String::new(),
             approval: None,
+            starts_task: false,
             has_effect: false,
         }
     }
