@@ -1,7 +1,9 @@
-//! Tasks, approvals and shared context in lists for people.
+//! Tasks, sessions, leases, approvals and shared context in lists for people.
 
 pub mod approvals;
 pub mod context;
+pub mod leases;
+pub mod sessions;
 pub mod tasks;
 
 use posse_core::spans;

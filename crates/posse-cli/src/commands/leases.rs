@@ -3,18 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use posse_core::context::wire::utc;
-use posse_core::lease::Lease;
+use posse_console::lists::leases::{LeaseStanding, lease_cells, lease_json, lease_table};
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::context::now_ms;
 use posse_runtime::liveness as owner;
-use posse_runtime::ports::{JournalStore, LeaseStore, TaskRow};
-use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
-use serde_json::json;
+use posse_runtime::ports::{JournalStore, LeaseStore};
 
-use super::tasks::{age, find};
+use super::tasks::find;
 use crate::args::{GlobalArgs, LeasesArgs, LeasesCommand};
 use crate::setup::{self, Setup};
 use crate::{lists, terminal};
@@ -32,14 +28,7 @@ async fn list(global: &GlobalArgs) -> Result<ExitCode> {
     if held.is_empty() && !global.json {
         terminal::note(&say!("no-leases"));
     }
-    let mut table = TextTable::new(vec![
-        TableColumn::text(say!("column-task"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-state"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-paths"), ColumnFit::Flexible(16)),
-        TableColumn::text(say!("column-workspace"), ColumnFit::Flexible(12)),
-        TableColumn::number(say!("column-process"), ColumnFit::Optional(2)),
-        TableColumn::number(say!("column-age"), ColumnFit::Optional(1)),
-    ]);
+    let mut table = lease_table();
     for lease in held {
         let row = store.task(&lease.task).await?;
         let standing = LeaseStanding::of(&lease, &row, setup.lease_ms());
@@ -47,14 +36,8 @@ async fn list(global: &GlobalArgs) -> Result<ExitCode> {
             terminal::out(&lease_json(&lease, &row, standing, setup.lease_ms()).to_string());
             continue;
         }
-        table.row(vec![
-            lease.task.as_str().into(),
-            standing.word().into(),
-            visible(&lease.places.paths.join(", ")).into_owned().into(),
-            lists::short_path(Path::new(&lease.places.workspace)).into(),
-            owner::pid(&row).into(),
-            age(lease.since_ms).into(),
-        ]);
+        let workspace = lists::short_path(Path::new(&lease.places.workspace));
+        table.row(lease_cells(&lease, &row, standing, workspace));
     }
     if !table.is_empty() {
         lists::print(&table);
@@ -83,46 +66,4 @@ async fn release(global: &GlobalArgs, wanted: &str, force: bool) -> Result<ExitC
     store.end_lease(&lease.task, lease.token).await?;
     terminal::note(&say!("lease-released", paths, task = row.id));
     Ok(ExitCode::SUCCESS)
-}
-
-/// State of a lease, as another task that wants the same paths would find it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LeaseStanding {
-    Held,
-    /// Its process is alive but has stopped sending heartbeats.
-    Expired,
-    Dead,
-}
-
-impl LeaseStanding {
-    fn of(lease: &Lease, row: &TaskRow, lease_ms: u64) -> Self {
-        match owner::lives(row) {
-            false => LeaseStanding::Dead,
-            true if lease.is_expired(now_ms(), lease_ms) => LeaseStanding::Expired,
-            true => LeaseStanding::Held,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            LeaseStanding::Held => "held",
-            LeaseStanding::Expired => "expired",
-            LeaseStanding::Dead => "dead",
-        }
-    }
-}
-
-fn lease_json(lease: &Lease, row: &TaskRow, standing: LeaseStanding, lease_ms: u64) -> serde_json::Value {
-    json!({
-        "task_id": lease.task.as_str(),
-        "agent": row.agent,
-        "state": standing.word(),
-        "workspace": lease.places.workspace,
-        "paths": lease.places.paths,
-        "acquired_at": utc(lease.since_ms),
-        "expires_at": utc(lease.expires_ms(lease_ms)),
-        "process": owner::pid(row),
-        "epoch": lease.epoch,
-        "token": lease.token,
-    })
 }

@@ -4,19 +4,15 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use posse_core::context::TOTAL_TOKENS_MAX;
-use posse_core::context::wire::utc;
-use posse_core::text::visible;
+use posse_console::lists::sessions::{session_json, session_table};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::liveness as owner;
 use posse_runtime::lookup::{find_session, newest_session};
 use posse_runtime::ports::{ContextStore, JournalStore, SessionRow, TaskFilter, TaskQuery};
-use posse_terminal::table::{ColumnFit, TableColumn, TextTable};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::tasks::age;
 use crate::args::{GlobalArgs, SessionsCommand};
 use crate::setup::{self, PROCESS, ProjectScope, in_project};
 use crate::{lists, terminal};
@@ -69,7 +65,7 @@ async fn list(store: &dyn ContextStore, limit: u32, all: bool, json: bool) -> Re
         Some(scope) => sessions_of(store, scope, limit as usize).await?,
     };
     if json {
-        rows.iter().for_each(|row| terminal::out(&row_json(row).to_string()));
+        rows.iter().for_each(|row| terminal::out(&session_json(row).to_string()));
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
@@ -81,28 +77,7 @@ async fn list(store: &dyn ContextStore, limit: u32, all: bool, json: bool) -> Re
         });
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = TextTable::new(vec![
-        TableColumn::text(say!("column-id"), ColumnFit::Fixed),
-        TableColumn::text(say!("column-state"), ColumnFit::Optional(1)),
-        TableColumn::text(say!("column-title"), ColumnFit::Flexible(16)),
-        TableColumn::number(say!("column-tasks"), ColumnFit::Optional(2)),
-        TableColumn::number(say!("column-keys"), ColumnFit::Optional(3)),
-        TableColumn::number(say!("column-tokens"), ColumnFit::Optional(4)),
-        TableColumn::number(say!("column-age"), ColumnFit::Optional(0)),
-    ]);
-    for row in &rows {
-        let title = row.title.lines().next().unwrap_or_default();
-        table.row(vec![
-            row.id.as_str().into(),
-            state_word(row).into(),
-            visible(title).into_owned().into(),
-            row.tasks.to_string().into(),
-            row.keys.to_string().into(),
-            format!("{}/{TOTAL_TOKENS_MAX}", row.tokens).into(),
-            age(row.created_ms).into(),
-        ]);
-    }
-    lists::print(&table);
+    lists::print(&session_table(&rows));
     let sessions = say!("many-sessions", n = rows.len());
     terminal::note(&match &scope {
         Some(scope) => format!("{} · --all", say!("sessions-of-project", sessions, place = scope.shown())),
@@ -134,28 +109,6 @@ async fn sessions_of(
         }
     }
     Ok(Vec::new())
-}
-
-fn state_word(row: &SessionRow) -> String {
-    if row.archived_ms.is_some() { say!("state-archived") } else { say!("state-open") }
-}
-
-fn state(row: &SessionRow) -> &'static str {
-    if row.archived_ms.is_some() { "archived" } else { "open" }
-}
-
-fn row_json(row: &SessionRow) -> Value {
-    json!({
-        "session_id": row.id,
-        "state": state(row),
-        "title": row.title,
-        "tasks": row.tasks,
-        "keys": row.keys,
-        "total_size_tokens": row.tokens,
-        "limit_tokens": TOTAL_TOKENS_MAX,
-        "created_at": utc(row.created_ms),
-        "archived_at": row.archived_ms.map(utc),
-    })
 }
 
 /// Refuses while a living process drives a task of the session.

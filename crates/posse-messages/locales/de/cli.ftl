@@ -126,26 +126,18 @@ many-sessions =
         [one] 1 Sitzung
        *[other] { $n } Sitzungen
     }
-column-id = ID
 column-state = ZUSTAND
 column-agent = AGENT
 column-task = AUFGABE
 column-tasks = AUFGABEN
 column-project = PROJEKT
 column-turns = RUNDEN
-column-tokens = TOKEN
 column-cost = KOSTEN
-column-age = ALTER
 column-model = MODELL
 column-day = TAG
 column-input = EINGABE
 column-cached = CACHE
 column-output = AUSGABE
-column-keys = SCHLÜSSEL
-column-title = TITEL
-column-process = PROZESS
-column-paths = PFADE
-column-workspace = ARBEITSBEREICH
 column-about = ZWECK
 sessions-of-project = { $sessions } von { $place }
 no-sessions-of-project = noch keine Sitzungen in { $place }; `--all` listet die anderer Projekte
@@ -233,8 +225,6 @@ turns-shown =
        *[other] { $n } Runden
     }
 state-error = Fehler
-state-archived = archiviert
-state-open = offen
 row-hidden = verborgen
 agent-next = als Nächstes: ausfüllen und mit `posse agents check { $name }` ansehen
 agent-next-trust = als Nächstes: ausfüllen, mit `posse agents check { $name }` ansehen, dann `posse trust`

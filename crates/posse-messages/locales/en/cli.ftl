@@ -126,26 +126,18 @@ many-sessions =
         [one] 1 session
        *[other] { $n } sessions
     }
-column-id = ID
 column-state = STATE
 column-agent = AGENT
 column-task = TASK
 column-tasks = TASKS
 column-project = PROJECT
 column-turns = TURNS
-column-tokens = TOKENS
 column-cost = COST
-column-age = AGE
 column-model = MODEL
 column-day = DAY
 column-input = INPUT
 column-cached = CACHED
 column-output = OUTPUT
-column-keys = KEYS
-column-title = TITLE
-column-process = PROCESS
-column-paths = PATHS
-column-workspace = WORKSPACE
 column-about = ABOUT
 sessions-of-project = { $sessions } of { $place }
 no-sessions-of-project = no sessions in { $place } yet; `--all` lists those of other projects
@@ -312,8 +304,6 @@ many-warnings =
 ## words of listings and pages
 
 state-error = error
-state-archived = archived
-state-open = open
 row-hidden = hidden
 agent-next = next: fill it in, look at it with `posse agents check { $name }`
 agent-next-trust = next: fill it in, look at it with `posse agents check { $name }`, then `posse trust`

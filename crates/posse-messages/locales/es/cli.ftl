@@ -126,26 +126,18 @@ many-sessions =
         [one] 1 sesión
        *[other] { $n } sesiones
     }
-column-id = ID
 column-state = ESTADO
 column-agent = AGENTE
 column-task = TAREA
 column-tasks = TAREAS
 column-project = PROYECTO
 column-turns = TURNOS
-column-tokens = TOKENS
 column-cost = COSTE
-column-age = HACE
 column-model = MODELO
 column-day = DÍA
 column-input = ENTRADA
 column-cached = CACHÉ
 column-output = SALIDA
-column-keys = CLAVES
-column-title = TÍTULO
-column-process = PROCESO
-column-paths = RUTAS
-column-workspace = DIRECTORIO
 column-about = SOBRE
 sessions-of-project = { $sessions } de { $place }
 no-sessions-of-project = aún no hay sesiones en { $place }; `--all` muestra las de otros proyectos
@@ -233,8 +225,6 @@ turns-shown =
        *[other] { $n } turnos
     }
 state-error = error
-state-archived = archivada
-state-open = abierta
 row-hidden = oculto
 agent-next = a continuación: rellénalo y míralo con `posse agents check { $name }`
 agent-next-trust = a continuación: rellénalo, míralo con `posse agents check { $name }` y luego `posse trust`

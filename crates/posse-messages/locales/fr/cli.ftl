@@ -126,26 +126,18 @@ many-sessions =
         [one] 1 session
        *[other] { $n } sessions
     }
-column-id = ID
 column-state = ÉTAT
 column-agent = AGENT
 column-task = TÂCHE
 column-tasks = TÂCHES
 column-project = PROJET
 column-turns = TOURS
-column-tokens = TOKENS
 column-cost = COÛT
-column-age = IL Y A
 column-model = MODÈLE
 column-day = JOUR
 column-input = ENTRÉE
 column-cached = CACHE
 column-output = SORTIE
-column-keys = CLÉS
-column-title = TITRE
-column-process = PROCESSUS
-column-paths = CHEMINS
-column-workspace = RÉPERTOIRE
 column-about = OBJET
 sessions-of-project = { $sessions } de { $place }
 no-sessions-of-project = pas encore de sessions dans { $place } ; `--all` liste celles des autres projets
@@ -233,8 +225,6 @@ turns-shown =
        *[other] { $n } tours
     }
 state-error = erreur
-state-archived = archivée
-state-open = ouverte
 row-hidden = caché
 agent-next = ensuite : remplissez-le et regardez-le avec `posse agents check { $name }`
 agent-next-trust = ensuite : remplissez-le, regardez-le avec `posse agents check { $name }`, puis `posse trust`
