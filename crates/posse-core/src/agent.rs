@@ -47,6 +47,55 @@ impl Agent {
             task_in: TaskIn::default(),
         }
     }
+
+    /// Changes to a model that a person chose. What takes over when the earlier one is unknown does not concern this one.
+    pub fn choose_model(&mut self, choice: &ModelChoice) {
+        let ModelChoice { model, limits } = choice;
+        self.model.clone_from(model);
+        self.default_model = None;
+        limits.apply(&mut self.limits);
+    }
+
+    /// Returns the model and its limits as a choice for another task.
+    pub fn chosen_model(&self) -> ModelChoice {
+        ModelChoice { model: self.model.clone(), limits: ModelLimits::of(&self.limits) }
+    }
+}
+
+/// A model that a person chose for a task under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelChoice {
+    /// `provider:model`.
+    pub model: String,
+    #[serde(flatten)]
+    pub limits: ModelLimits,
+}
+
+/// Limits that come with a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelLimits {
+    /// The model's window in tokens, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// Output tokens asked for per call.
+    pub output_tokens_per_call: u32,
+    /// Ceiling for raising that.
+    pub output_tokens_per_call_max: u32,
+}
+
+impl ModelLimits {
+    /// Returns the part of the limits that belongs to the model.
+    pub fn of(limits: &Limits) -> Self {
+        let Limits { context_window, output_tokens_per_call, output_tokens_per_call_max, .. } = *limits;
+        Self { context_window, output_tokens_per_call, output_tokens_per_call_max }
+    }
+
+    /// Replaces that part.
+    pub fn apply(&self, limits: &mut Limits) {
+        limits.context_window = self.context_window;
+        limits.output_tokens_per_call = self.output_tokens_per_call;
+        limits.output_tokens_per_call_max = self.output_tokens_per_call_max;
+    }
 }
 
 /// Settings of model calls, apart from the conversation.

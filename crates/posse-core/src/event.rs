@@ -336,6 +336,7 @@ impl Event {
             | Record::Said { .. }
             | Record::Withdrawn { .. }
             | Record::Regranted { .. }
+            | Record::ModelChosen { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => return None,
         })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, ModelChoice};
 use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
 use crate::board::SpawnTerms;
 use crate::budget::BudgetCaps;
@@ -147,6 +147,11 @@ pub enum Record {
     Regranted {
         #[serde(with = "snapshot")]
         grant: Grant,
+        elapsed_ms: u64,
+    },
+    /// A person chose another model, which answers from now on.
+    ModelChosen {
+        choice: ModelChoice,
         elapsed_ms: u64,
     },
     /// The budget did not allow the next model call.
@@ -294,20 +299,25 @@ impl TaskStart {
     }
 }
 
-/// Returns the text of every reply, in order.
-pub fn reply_texts(records: &[Record]) -> Vec<String> {
+/// Returns the text of a reply.
+pub fn reply_text(reply: &Reply) -> String {
     let text = |block: &Block| match block {
         Block::Text { text, .. } => Some(text.clone()),
         Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
     };
-    let reply = |record: &Record| match record {
-        Record::Replied { reply, .. } => Some(reply.blocks.iter().filter_map(text).collect()),
-        _ => None,
-    };
-    records.iter().filter_map(reply).collect()
+    reply.blocks.iter().filter_map(text).collect()
 }
 
-/// Returns how a task was started, with the grant that it has now.
+/// Returns the text of every reply, in order.
+pub fn reply_texts(records: &[Record]) -> Vec<String> {
+    let replies = records.iter().filter_map(|record| match record {
+        Record::Replied { reply, .. } => Some(reply_text(reply)),
+        _ => None,
+    });
+    replies.collect()
+}
+
+/// Returns how a task was started, with the grant and the model that it has now.
 pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
@@ -319,6 +329,7 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
                 start.grant = remaining(&start.grant, tools, left.as_deref());
             }
             Record::Regranted { grant, .. } => start.grant = grant.clone(),
+            Record::ModelChosen { choice, .. } => start.agent.choose_model(choice),
             _ => {}
         }
     }
@@ -378,6 +389,7 @@ impl Record {
             | Record::Verified { .. }
             | Record::Withdrawn { .. }
             | Record::Regranted { .. }
+            | Record::ModelChosen { .. }
             | Record::Steered { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. }
@@ -411,6 +423,7 @@ impl Record {
             Record::Said { .. } => "said",
             Record::Withdrawn { .. } => "withdrawn",
             Record::Regranted { .. } => "regranted",
+            Record::ModelChosen { .. } => "model_chosen",
             Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
@@ -452,6 +465,7 @@ impl Record {
             | Record::Said { elapsed_ms, .. }
             | Record::Withdrawn { elapsed_ms, .. }
             | Record::Regranted { elapsed_ms, .. }
+            | Record::ModelChosen { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms, .. }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),

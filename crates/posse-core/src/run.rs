@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::ModelChoice;
 use crate::approval::{ApprovalVerdict, DecidedBy};
 use crate::budget::CallNeed;
 use crate::edits::FileChange;
@@ -32,6 +33,7 @@ use crate::text::counted;
 use crate::tool::{ToolEffect, canonical};
 use crate::usage::{ByModel, Usage};
 
+pub use context::ConversationSize;
 pub use plan::{CallAction, PlannedCall, batches};
 pub use replay::{ReplayedRun, replay, replay_each};
 pub use rules::DecisionRules;
@@ -539,6 +541,13 @@ impl Run {
             }
             RunPhase::Finished(_) => {}
         }
+    }
+
+    /// Takes the limits of another model, which a person chose. It reads the same conversation.
+    pub fn on_model_chosen(&mut self, choice: &ModelChoice) {
+        choice.limits.apply(&mut self.policy.limits);
+        self.output_tokens = self.policy.limits.output_tokens_per_call;
+        self.note(format!("the model is now {}", choice.model));
     }
 
     /// Returns the conversation.

@@ -134,9 +134,11 @@ impl ModelTariff {
         Some(micros.saturating_add(self.dearest()?.micros(&lost)))
     }
 
-    /// Converts a task's usage into an amount for the ledger.
+    /// Converts a task's usage into an amount for the ledger: at the journaled cost, because another model may have answered
+    /// before, else at today's prices.
     pub(crate) fn used(&self, usage: &Usage, answered_by: &ByModel) -> Amount {
-        in_tokens(usage, self.cost(usage, answered_by).unwrap_or(0))
+        let micros = usage.cost_micros.or_else(|| self.cost(usage, answered_by));
+        in_tokens(usage, micros.unwrap_or(0))
     }
 
     pub(crate) fn of_reply(&self, model: &str, usage: &Usage) -> Amount {

@@ -20,6 +20,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, OutcomeStatus};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{ModelAsk, Run, RunStep};
+use posse_core::text::estimate_tokens;
 use posse_core::tokens::tokens_at_most;
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
@@ -241,6 +242,63 @@ pub async fn run_created(
     drive(ports, driver, run).await
 }
 
+/// Tokens of the next request of a task, by what takes them. The parts are estimates that add up to the whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContextUse {
+    pub system: u64,
+    pub tools: u64,
+    pub messages: u64,
+    pub results: u64,
+    /// The model's window, if known.
+    pub window: Option<u64>,
+}
+
+impl ContextUse {
+    /// Measures the next request of a run.
+    fn of(ports: &DriverPorts, start: &TaskStart, run: &Run) -> Self {
+        let tools = ports.tools.offered(&start.grant);
+        let tools =
+            tools.iter().flat_map(|spec: &ToolSpec| [&spec.name, &spec.description, &spec.input_schema]);
+        let size = run.conversation_size();
+        let estimated = Self {
+            system: estimate_tokens(&start.opening().0),
+            tools: tools.map(|text| estimate_tokens(text)).sum(),
+            messages: size.messages,
+            results: size.results,
+            window: run.limits().context_window,
+        };
+        // Before the first reply nothing was counted.
+        if run.turns() == 0 { estimated } else { estimated.scaled_to(size.request) }
+    }
+
+    /// Returns all tokens.
+    pub fn total(&self) -> u64 {
+        self.system + self.tools + self.messages + self.results
+    }
+
+    /// Returns the share of the window that some tokens take, in percent; `None` without a known window.
+    pub fn percent(&self, tokens: u64) -> Option<u64> {
+        let window = self.window.filter(|window| *window > 0)?;
+        Some(tokens.saturating_mul(100).div_ceil(window))
+    }
+
+    /// Stretches the parts until they add up to a whole that was counted.
+    fn scaled_to(self, whole: u64) -> Self {
+        let estimated = self.total().max(1);
+        let scaled = |part: u64| u64::try_from(u128::from(part) * u128::from(whole) / u128::from(estimated));
+        let [system, tools, results] =
+            [self.system, self.tools, self.results].map(|part| scaled(part).unwrap_or(part));
+        // The largest part of a long conversation takes what rounding left.
+        let messages = whole.saturating_sub(system + tools + results);
+        Self { system, tools, messages, results, ..self }
+    }
+}
+
+/// Measures the first request of a task that has not started.
+pub(crate) fn opening_context(ports: &DriverPorts, start: &TaskStart) -> ContextUse {
+    ContextUse::of(ports, start, &Run::new(start, ports.tools.effects(), 0))
+}
+
 /// Upper bound of the fixed tokens per request: system prompt and tool specs.
 fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
     let tools = offered.iter().map(|spec| {
@@ -251,16 +309,17 @@ fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
 }
 
 pub use crate::journal::{TaskJournal, read_events};
-pub(crate) use resume::{ResumeGrant, resume_claimed, resume_with};
+pub(crate) use resume::{ResumeGrant, context_use, resume_claimed, resume_with};
 pub use resume::{ResumeMode, end_cancelled, resume};
 
 /// The agent loop. The run is boxed: values held across an await are copied each time the future moves.
 async fn drive(ports: &DriverPorts, mut driver: RunDriver<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
     loop {
         driver.journal_events(&mut run);
-        driver.drain_inbox(&mut run);
-        if ports.stop.is_requested() {
-            driver.cancel(&mut run);
+        // A message that no model will see any more is missed, not delivered.
+        match ports.stop.is_requested() {
+            true => driver.cancel(&mut run),
+            false => driver.drain_inbox(&mut run),
         }
         match run.next_step(driver.elapsed_ms()) {
             RunStep::CallModel(ask) => driver.ask(&mut run, ask).await?,

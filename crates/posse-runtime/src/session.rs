@@ -43,7 +43,7 @@ use posse_messages::localized;
 use crate::budget::TaskAccount;
 use crate::context::now_ms;
 use crate::delegation::Delegation;
-use crate::driver::{self, DriverPorts, PreparedRun, ResumeGrant, ResumeMode, StopTokens};
+use crate::driver::{self, ContextUse, DriverPorts, PreparedRun, ResumeGrant, ResumeMode, StopTokens};
 use crate::inbox::TaskInbox;
 use crate::journal::{TaskJournal, first_events};
 use crate::leases::{HolderLiveness, LEASE_POLL, lease_wait, own_write_paths, write_paths_of};
@@ -250,15 +250,18 @@ impl Session {
     async fn resume_root(
         &self,
         id: TaskId,
-        start: TaskStart,
+        mut start: TaskStart,
         records: &[Record],
         onward: ResumeMode,
         rights: ResumeGrant<'_>,
     ) -> Result<Arc<Outcome>> {
+        if let Some(choice) = onward.chosen_model() {
+            start.agent.choose_model(choice);
+        }
         let ports = self.root_ports(&start)?;
         let children = self.register_parent(&id, &start, &ports);
         self.adopt(&children, records, &onward).await?;
-        if matches!(onward, ResumeMode::Message(_)) {
+        if onward.is_message() {
             self.investigations.reset();
         }
         self.apply_cancel_requests().await;
@@ -266,6 +269,19 @@ impl Session {
         let outcome = self.with_heartbeat(driven).await;
         self.end_children_after(&outcome, &children).await;
         outcome
+    }
+
+    /// Measures the next request of a stored task: what fills the window of its model.
+    pub async fn context_use(&self, id: &TaskId) -> Result<ContextUse> {
+        let mut start = start_of(&self.sources.store.records(id).await?)?;
+        start.grant = start.grant.meet(&self.policy.grant);
+        driver::context_use(&self.root_ports(&start)?, id).await
+    }
+
+    /// Measures the first request of a task that this session would start, without its text.
+    pub fn opening_context(&self, agent: Agent) -> Result<ContextUse> {
+        let start = self.root_start(agent, String::new(), Vec::new(), Vec::new())?;
+        Ok(driver::opening_context(&self.root_ports(&start)?, &start))
     }
 
     /// Checks that this process can reach the model of an agent. A worker does so before it claims a task.

@@ -82,6 +82,10 @@ impl Transcript {
                 "type": "event", "event": "regranted", "mode": WorkMode::of(grant).wire(),
                 "tools": grant.tools().collect::<Vec<_>>(), "elapsed_ms": elapsed_ms,
             })),
+            Record::ModelChosen { choice, elapsed_ms } => Some(json!({
+                "type": "event", "event": "model_chosen", "model": choice.model,
+                "context_window": choice.limits.context_window, "elapsed_ms": elapsed_ms,
+            })),
             Record::BudgetSpent { shortfall, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "budget_spent", "message": shortfall, "elapsed_ms": elapsed_ms,
             })),

@@ -131,6 +131,7 @@ impl TaskTranscript {
             | Record::Saved { .. }
             | Record::Checked { .. }
             | Record::Regranted { .. }
+            | Record::ModelChosen { .. }
             | Record::Verifying { .. }
             | Record::Observed { .. } => {}
         }

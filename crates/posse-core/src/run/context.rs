@@ -27,6 +27,18 @@ pub(super) struct MessageHistory {
     pub tokens_max: u64,
 }
 
+/// Tokens of a conversation, by what takes them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConversationSize {
+    /// Estimated tokens of messages, replies and calls.
+    pub messages: u64,
+    /// Estimated tokens of tool results.
+    pub results: u64,
+    /// Tokens of the next request with everything in it: as the provider counted the last one, plus an estimate of what was
+    /// added since.
+    pub request: u64,
+}
+
 /// Elided results, and the tokens that freed.
 #[derive(Default)]
 struct ElidedResults {
@@ -110,6 +122,23 @@ impl MessageHistory {
 }
 
 impl Run {
+    /// Measures the conversation.
+    pub fn conversation_size(&self) -> ConversationSize {
+        let mut size = ConversationSize { request: self.history.tokens, ..ConversationSize::default() };
+        for message in &self.history.messages {
+            match message {
+                Message::User { text } => size.messages += estimate_tokens(text),
+                Message::Assistant { blocks } => {
+                    size.messages += blocks.iter().map(block_tokens).sum::<u64>()
+                }
+                Message::Results { results } => {
+                    size.results += results.iter().map(|result| estimate_tokens(&result.text)).sum::<u64>();
+                }
+            }
+        }
+        size
+    }
+
     /// Checks the window when the conversation has grown.
     pub(super) fn guard_context(&mut self) {
         let Some(window) = self.policy.limits.context_window else { return };
@@ -156,6 +185,17 @@ impl Run {
         let elided = event.is_some();
         self.events.extend(event);
         elided
+    }
+}
+
+fn block_tokens(block: &Block) -> u64 {
+    match block {
+        Block::Text { text, .. } | Block::Thinking { text, .. } => estimate_tokens(text),
+        Block::ToolCall(call) => {
+            estimate_tokens(&call.name) + estimate_tokens(call.arguments.as_object_text())
+        }
+        // Its form belongs to a provider; its length is all that is known.
+        Block::Opaque { json, .. } => estimate_tokens(json),
     }
 }
 

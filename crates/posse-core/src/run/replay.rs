@@ -125,6 +125,10 @@ impl ReplayedRun {
             }
             Record::Withdrawn { tools, left, .. } => self.run.on_withdrawn(tools, left.as_deref()),
             Record::Regranted { grant, .. } => self.run.on_regranted(grant),
+            Record::ModelChosen { choice, .. } => {
+                self.start.agent.choose_model(choice);
+                self.run.on_model_chosen(choice);
+            }
             Record::BudgetSpent { shortfall, input_excess, .. } => {
                 self.run.on_budget_spent(shortfall, *input_excess)
             }

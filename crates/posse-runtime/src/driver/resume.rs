@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use posse_core::agent::ModelChoice;
 use posse_core::event::Event;
 use posse_core::fact::{LiveFact, SteerReceipt};
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
-use posse_core::journal::{Record, lost_usage, start_of};
+use posse_core::journal::{Record, TaskStart, lost_usage, start_of};
 use posse_core::message::find_fault;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::run::{CallAction, PlannedCall, ReplayedRun, Run, RunStep, replay};
@@ -16,7 +17,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 
 use super::calls::in_doubt;
-use super::{DriverContext, DriverPorts, RunDriver, drive, fixed_tokens, task_fact};
+use super::{ContextUse, DriverContext, DriverPorts, RunDriver, drive, fixed_tokens, task_fact};
 use crate::images::ImageLedger;
 use crate::inbox::InboxMessage;
 use crate::journal::TaskJournal;
@@ -30,6 +31,23 @@ pub enum ResumeMode {
     Finish { turns_max: Option<u32>, wall_ms_max: Option<u64> },
     /// Continue with another message of the person.
     Message(String),
+    /// Continue with another message, which another model answers from now on.
+    MessageTo { text: String, model: Box<ModelChoice> },
+}
+
+impl ResumeMode {
+    /// Returns the model that the person chose, if it is another one.
+    pub fn chosen_model(&self) -> Option<&ModelChoice> {
+        match self {
+            ResumeMode::MessageTo { model, .. } => Some(model),
+            ResumeMode::Message(_) | ResumeMode::Finish { .. } => None,
+        }
+    }
+
+    /// Tells whether a person continues the conversation.
+    pub fn is_message(&self) -> bool {
+        !matches!(self, ResumeMode::Finish { .. })
+    }
 }
 
 /// Rights of a resumed task.
@@ -89,6 +107,9 @@ pub(crate) async fn resume_claimed(
     let ReplayedRun {
         mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, steered, ..
     } = replayed;
+    if let Some(choice) = onward.chosen_model() {
+        start.agent.choose_model(choice);
+    }
     fill_inbox(ports, &id, steered).await?;
     let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
@@ -216,7 +237,7 @@ impl DriverContext<'_> {
     async fn take_up(&self, run: &mut Run, onward: ResumeMode, facts: TakeoverFacts) -> Result<Vec<Record>> {
         let TakeoverFacts { epoch, elapsed_ms, lost_tokens, lost_cost_micros, unresolved, change } = facts;
         let mut takeover = Vec::new();
-        match onward {
+        let text = match onward {
             ResumeMode::Finish { turns_max, wall_ms_max } => {
                 run.on_resume(turns_max, wall_ms_max);
                 takeover.push(Record::Resumed {
@@ -238,20 +259,24 @@ impl DriverContext<'_> {
                         CallAction::Refuse(_) => intended.is_some(),
                     }
                 }));
+                return Ok(takeover);
             }
-            ResumeMode::Message(text) => {
-                // These calls are not repeated, so every one that had started is in doubt.
-                let begun =
-                    |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
-                takeover.extend(self.answer_in_doubt(run, begun));
-                let (store, why) = (&self.ports.store, "the conversation went on without it");
-                store.close_approvals(&self.id, why).await?;
-                run.on_message(&text, elapsed_ms);
-                self.payload(ObservedPayload::Message(&text));
-                takeover.push(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
-                takeover.extend(self.change_grant(run, change));
+            ResumeMode::Message(text) => text,
+            ResumeMode::MessageTo { text, model } => {
+                run.on_model_chosen(&model);
+                takeover.push(Record::ModelChosen { choice: *model, elapsed_ms });
+                text
             }
-        }
+        };
+        // These calls are not repeated, so every one that had started is in doubt.
+        let begun = |planned: &PlannedCall| unresolved.iter().any(|(open, _)| *open == planned.call.key);
+        takeover.extend(self.answer_in_doubt(run, begun));
+        let (store, why) = (&self.ports.store, "the conversation went on without it");
+        store.close_approvals(&self.id, why).await?;
+        run.on_message(&text, elapsed_ms);
+        self.payload(ObservedPayload::Message(&text));
+        takeover.push(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
+        takeover.extend(self.change_grant(run, change));
         Ok(takeover)
     }
 
@@ -297,6 +322,14 @@ async fn fill_inbox(ports: &DriverPorts, id: &TaskId, steered: Vec<String>) -> R
         }
     }
     Ok(())
+}
+
+/// Measures the next request of a stored task: what fills the window.
+pub(crate) async fn context_use(ports: &DriverPorts, id: &TaskId) -> Result<ContextUse> {
+    let (replayed, _) = read(ports, id).await?;
+    let ReplayedRun { start, run, .. } = replayed;
+    let start = TaskStart { grant: run.grant().clone(), ..start };
+    Ok(ContextUse::of(ports, &start, &run))
 }
 
 /// Replays the journal and counts its records. Refuses a conversation that no provider would accept.

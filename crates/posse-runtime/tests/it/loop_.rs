@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::ErrorCode;
+use posse_core::agent::{ModelChoice, ModelLimits};
 use posse_core::budget::BudgetCaps;
 use posse_core::event::Event;
-use posse_core::journal::Record;
+use posse_core::journal::{Record, start_of};
 use posse_core::limits::Limits;
 use posse_core::message::{Block, Message};
 use posse_core::outcome::{OutcomeStatus, StopReason};
@@ -185,6 +186,37 @@ async fn a_truncated_answer_goes_on_where_it_stopped() {
     assert_eq!(stage.run().await.unwrap().stop, StopReason::Truncated);
     let outcome = stage.go_on(ResumeMode::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "one two"));
+}
+
+#[tokio::test]
+async fn a_model_that_a_person_chose_is_journaled_and_has_its_own_limits() {
+    let mut stage = Stage::new("[{text: one}, {text: two}, {text: three}]");
+    stage.limits = Limits { context_window: Some(200_000), turns_max: 7, ..Limits::default() };
+    stage.run().await.unwrap();
+    let limits = ModelLimits {
+        context_window: Some(32_000),
+        output_tokens_per_call: 4_000,
+        output_tokens_per_call_max: 8_000,
+    };
+    let model = Box::new(ModelChoice { model: "other:small".to_owned(), limits });
+    stage.go_on(ResumeMode::MessageTo { text: "go on".to_owned(), model }).await.unwrap();
+    // It stays chosen.
+    stage.go_on(ResumeMode::Message("and on".to_owned())).await.unwrap();
+    let records = stage.records().await;
+    let agent = start_of(&records).unwrap().agent;
+    assert_eq!(
+        (agent.model.as_str(), ModelLimits::of(&agent.limits), agent.limits.turns_max),
+        ("other:small", limits, 7)
+    );
+    let run = posse_core::run::replay(&records, BTreeMap::new(), 0).unwrap().run;
+    assert_eq!(ModelLimits::of(run.limits()), limits);
+    let windows = records.iter().filter_map(|record| match record {
+        Record::Observed { event: Event::Resumed { model, context_window, .. } } => {
+            Some((model.as_str(), *context_window))
+        }
+        _ => None,
+    });
+    assert_eq!(windows.collect::<Vec<_>>(), [("other:small", Some(32_000)); 2]);
 }
 
 #[tokio::test]

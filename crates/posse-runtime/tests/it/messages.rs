@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::outcome::StopReason;
 use posse_runtime::driver::ResumeMode;
 use posse_runtime::observe::{Observers, TraceEvent, TraceHook};
 use posse_runtime::ports::{JournalStore, MessageReceipt, MessageStore, SteeringMessage, TaskRow};
@@ -88,6 +90,22 @@ async fn a_message_outlives_the_process_that_had_to_deliver_it() {
         survived += waits;
     }
     assert!(survived > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_a_stop_left_unread_is_missed_and_not_delivered() {
+    let (store, root) = (Arc::new(MemoryStore::new()), TaskId::root("s1"));
+    let session = session(SLOW, store.clone(), sender(&store, &["s1"]));
+    let stopping = async {
+        // The first call is under way, and the message is in the inbox.
+        tokio::time::sleep(Duration::from_millis(2_900)).await;
+        session.stop().now.cancel();
+    };
+    let running = session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new());
+    let (outcome, ()) = tokio::join!(running, stopping);
+    assert_eq!(outcome.unwrap().stop, StopReason::Cancelled);
+    assert_eq!(steered(&store, &root).await, [""; 0]);
+    assert_eq!(store.send_message(message(root)).await.unwrap(), MessageReceipt::Missed);
 }
 
 const TALKER: &str = r#"
