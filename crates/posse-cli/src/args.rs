@@ -775,9 +775,12 @@ pub struct RunArgs {
 
 #[derive(ClapArgs, Clone, Default)]
 pub struct ChatArgs {
-    /// Continue an earlier conversation.
-    #[arg(long, value_name = "TASK")]
-    pub resume: Option<String>,
+    /// Continue the last conversation of this project.
+    #[arg(long = "continue", short = 'c', conflicts_with = "resume")]
+    pub continues: bool,
+    /// Continue an earlier conversation; without a task, choose one from a list.
+    #[arg(long, value_name = "TASK", num_args = 0..=1)]
+    pub resume: Option<Option<String>>,
     #[command(flatten)]
     pub how: RunOptions,
 }

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use posse_messages::{Language, say, speak};
 use posse_setup::{config, config_edit, keys, mode, worktrees};
-use posse_terminal::{columns, prompt as prompt_history};
+use posse_terminal::columns;
 use rustix::process::DumpableBehavior;
 
 fn main() -> ExitCode {

@@ -69,7 +69,7 @@ pub async fn ask(
             DialogStep::Print(lines) => console.commit(lines),
             DialogStep::Later => return Ok(AskEnd::Later),
             DialogStep::Answered(answer) => {
-                console.commit(vec![dialog.card().receipt(answer.verdict, answer.scope, symbols)]);
+                console.commit(vec![dialog.receipt(&answer, symbols)]);
                 console.show(Vec::new(), CursorSpot::default());
                 return match store.answer(&parked.id, &parked.request.hash, by_operator(answer)).await {
                     Ok(_) => Ok(AskEnd::Answered),

@@ -28,7 +28,9 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod ask;
+mod cards;
 pub mod chat;
 mod console;
 pub mod hidden;

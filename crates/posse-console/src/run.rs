@@ -3,7 +3,6 @@
 //! [`RunScreen`] observes the session. [`RunScreen::attend`] paints and serves the keys until the run ends or the person ends the
 //! watching; dropping its future restores the terminal.
 
-mod answer;
 mod keys;
 mod state;
 mod view;

@@ -227,6 +227,9 @@ fn remark(record: &Record) -> Option<StoryPart> {
         Record::Regranted { grant, .. } => {
             note(RowState::Waiting, say!("record-regranted", mode = WorkMode::of(grant)))
         }
+        Record::ModelChosen { choice, .. } => {
+            note(RowState::Waiting, say!("record-model-chosen", model = choice.model))
+        }
         Record::Withdrawn { tools, .. } => {
             note(RowState::Waiting, say!("record-withdrawn", tools = tools.join(", ")))
         }

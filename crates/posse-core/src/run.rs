@@ -547,7 +547,6 @@ impl Run {
     pub fn on_model_chosen(&mut self, choice: &ModelChoice) {
         choice.limits.apply(&mut self.policy.limits);
         self.output_tokens = self.policy.limits.output_tokens_per_call;
-        self.note(format!("the model is now {}", choice.model));
     }
 
     /// Returns the conversation.

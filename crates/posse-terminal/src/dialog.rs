@@ -1,4 +1,9 @@
-//! The dialog about a call that waits for approval: nothing typed ahead approves, and nothing is approved unseen.
+//! Dialogs about what waits for the person: a call that needs approval, and a question of a task. Nothing typed ahead answers,
+//! and nothing is approved unseen.
+
+mod question;
+
+pub use self::question::{QuestionDialog, QuestionStep};
 
 use posse_core::approval::{ApprovalScope, ApprovalVerdict, ParkedCall};
 use posse_messages::say;
@@ -7,7 +12,7 @@ use crate::input::{InputStep, LineInput};
 use crate::keys::{KeyCode, KeyEvent, KeyModifiers};
 use crate::painter::CursorSpot;
 use crate::rows::ApprovalCard;
-use crate::style::{StyledLine, SymbolSet};
+use crate::style::{StyledLine, SymbolSet, TextStyle};
 
 /// Time before keys count: shorter than reading a title, longer than a key that was already under way.
 const ARMED_AFTER_MS: u64 = 500;
@@ -116,6 +121,26 @@ impl ApprovalDialog {
             KeyCode::Esc => DialogStep::Later,
             _ => DialogStep::Open,
         }
+    }
+
+    /// Returns the line that stays after the answer, with the reason of a denial.
+    pub fn receipt(&self, answer: &DialogAnswer, symbols: SymbolSet) -> StyledLine {
+        let mut line = self.card.receipt(answer.verdict, answer.scope, symbols);
+        if let (ApprovalVerdict::Deny, Some(reason)) = (answer.verdict, &answer.reason) {
+            let because = say!("card-because", reason = posse_core::text::visible(reason));
+            line.push(&format!(" {because}"), TextStyle::PLAIN);
+        }
+        line
+    }
+
+    /// Tells whether keys count.
+    pub fn is_armed(&self, now_ms: u64) -> bool {
+        now_ms >= self.armed_ms
+    }
+
+    /// Tells whether a reason is being typed.
+    pub fn is_typing(&self) -> bool {
+        self.reason.is_some()
     }
 
     /// Takes pasted text, which only a reason has room for.

@@ -18,6 +18,7 @@ use code::{BlockColors, CodeSpan};
 use inline::InlinePiece;
 use table::{TableBlock, is_delimiter_row};
 use wrap::WordWrapper;
+pub use wrap::wrap_words;
 
 use crate::style::{StylePalette, StyledLine, SymbolSet, TextStyle, columns};
 

@@ -15,7 +15,7 @@ use posse_messages::say;
 
 pub use approval::ApprovalCard;
 pub use layout::{RowFigures, RowView, TreeLayout};
-pub use model::{ProviderLimit, RowDelta, RowState, TreeModel, TreeTask, call_text, stop_text};
+pub use model::{ProviderLimit, RowDelta, RowState, TreeModel, TreeTask, TreeUse, call_text, stop_text};
 pub use reasons::{AnnouncedWait, question_text, queue_text};
 
 use crate::style::{StyledLine, SymbolSet, columns};

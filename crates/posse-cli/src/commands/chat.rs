@@ -1,29 +1,29 @@
 //! `posse chat`: each message continues the same conversation, which is a stored task and can be resumed. A terminal gets a
 //! screen; piped lines and `--json` are served line by line.
 
-mod attach;
-mod screen;
+mod host;
 
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use posse_console::ConsoleIo;
-use posse_core::grant::Grant;
-use posse_core::id::TaskId;
+use posse_console::chat::{
+    ChatCommand, ChatDesk, ChatHost, ChatInput, ChatLooks, ChatOpening, ChatScope, ChatScreen, ChatTalk,
+    ChatThread, ChatWork, newest_chat,
+};
+use posse_console::{Console, ConsoleIo};
 use posse_core::mode::WorkMode;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::driver::ResumeMode;
-use posse_runtime::session::fresh_id;
+use posse_runtime::liveness as owner;
+use posse_terminal::prompt::HistoryFile;
 
-use super::drive::{ProgressView, RunKind, RunSession, RunView, RunWork, WorkEnd};
-use super::run::{self, LeadAgent};
+use self::host::SetupHost;
+use super::drive::{ProgressView, RunKind, RunView, RunWork, WorkEnd};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, GlobalArgs, RunOptions};
-use crate::mode::ModeChoice;
-use crate::setup::Setup;
+use crate::setup::{self, Setup, in_project};
 use crate::signals::EndSignals;
 use crate::{retention, terminal};
 
@@ -31,25 +31,101 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
     if args.how.common.read_only {
         args.how.mode = Some(WorkMode::Plan);
     }
-    let mut talk = match &args.resume {
+    let io = terminal_of(global);
+    let (mut opening, earlier) = earlier(global, &args, io.is_some()).await?;
+    let (mut host, mut thread) = match earlier {
         Some(wanted) => {
-            refuse_what_is_fixed(&args.how)?;
-            ChatSession::take_up(TakenUp::find(global, wanted).await?)
+            let taken_up = TakenUp::find(global, &wanted).await?;
+            let mut thread = ChatThread::resumed(taken_up.row.id.clone());
+            if args.how.mode.is_some() {
+                thread.change_mode();
+            }
+            opening = ChatOpening::Resumed;
+            (SetupHost::take_up(global, args.how, taken_up)?, thread)
         }
         None => {
             let setup = Setup::load(global)?;
             setup.meet_servers(&args.how).await;
-            ChatSession::begin(setup, &args.how)?
+            (SetupHost::begin(global, args.how, setup)?, ChatThread::fresh())
         }
     };
-    talk.check(&args.how)?;
-    if let Some(io) = terminal_of(global) {
-        return screen::ScreenChat::open(global, args.how, talk, io)?.run().await;
+    if let Some(choice) = host.asked_model()? {
+        host.use_model(&choice);
+        thread.change_model(choice);
     }
+    host.check()?;
+    match io {
+        Some(io) => on_screen(global, host, thread, (io, opening)).await,
+        None => in_lines(global, host, thread).await,
+    }
+}
+
+/// Returns how the conversation begins, and the task that it continues.
+async fn earlier(
+    global: &GlobalArgs,
+    args: &ChatArgs,
+    has_screen: bool,
+) -> Result<(ChatOpening, Option<String>)> {
+    if args.resume.is_some() || args.continues {
+        refuse_what_is_fixed(&args.how)?;
+    }
+    match &args.resume {
+        Some(Some(wanted)) => return Ok((ChatOpening::Resumed, Some(wanted.clone()))),
+        Some(None) if has_screen => return Ok((ChatOpening::Choose, None)),
+        Some(None) => {
+            let e = Error::new(ErrorCode::InvalidRequest, say!("chat-resume-what"));
+            return Err(e.hint(say!("chat-resume-what-hint")));
+        }
+        None if !args.continues => return Ok((ChatOpening::Fresh, None)),
+        None => {}
+    }
+    let store = setup::store(global)?;
+    let here = in_project(&std::env::current_dir().unwrap_or_default());
+    let is_here = |workspace: &str| here(workspace.as_ref());
+    match newest_chat(&*store, ChatScope::Project(&is_here)).await? {
+        Some(id) => Ok((ChatOpening::Resumed, Some(id.to_string()))),
+        None => Err(Error::new(ErrorCode::TaskNotFound, say!("chat-none")).hint(say!("chat-none-hint"))),
+    }
+}
+
+/// Serves the person at a terminal.
+async fn on_screen(
+    global: &GlobalArgs,
+    host: SetupHost<'_>,
+    thread: ChatThread,
+    (io, opening): (ConsoleIo, ChatOpening),
+) -> Result<ExitCode> {
+    let mut end = EndSignals::listen()?;
+    let options = terminal::looks();
+    let looks = ChatLooks { palette: options.palette, symbols: options.symbols };
+    let failed = |e| Error::new(ErrorCode::Io, say!("chat-no-screen")).caused_by(e);
+    let console = Console::open(io, options).map_err(failed)?;
+    let desk = ChatDesk { store: host.store(), owner: owner::owner() };
+    let history = HistoryFile::in_state(&host.setup().state);
+    let screen = ChatScreen::new(console, thread.root(), looks, desk, history);
+    let mut talk = ChatTalk::new(host, thread, screen);
+    let left = tokio::select! {
+        left = talk.run(env!("CARGO_PKG_VERSION"), opening) => left.map(|()| ExitCode::SUCCESS),
+        // A reply under way is left as `kill -9` would leave it; without one, nothing is to be resumed.
+        signal = end.recv() => match talk.working_on() {
+            Some(task) => Err(signal.interrupt(&task)),
+            None => Ok(ExitCode::from(signal.exit_code())),
+        },
+    };
+    let (host, thread) = talk.close();
+    if let Some(id) = thread.id() {
+        terminal::note(&say!("chat-left", id = id.short()));
+    }
+    close(global, &host).await;
+    left
+}
+
+/// Serves lines of standard input.
+async fn in_lines(global: &GlobalArgs, mut host: SetupHost<'_>, mut thread: ChatThread) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
-    let ChatSession { lead, session_id, .. } = &talk;
-    terminal::note(&say!("chat-banner", model = lead.agent.model, session_id));
-    talk.tell_mode(&args.how, global.json)?;
+    let (model, session_id) = (&host.agent().model, thread.session());
+    terminal::note(&say!("chat-banner", model, session_id));
+    host.tell_mode(global.json)?;
     let mut end = EndSignals::listen()?;
     loop {
         let line = tokio::select! {
@@ -59,47 +135,76 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
         };
         let Some(line) = line else { break };
         match ChatInput::parse(&line) {
-            ChatInput::Message => {}
-            ChatInput::Quit => break,
-            ChatInput::Help => {
-                terminal::note(&say!("chat-help"));
-                continue;
-            }
-            ChatInput::Mode(word) => {
-                match WorkMode::from_wire(word) {
-                    Some(mode) => {
-                        args.how.mode = Some(mode);
-                        talk.lead.mode_changed = talk.id.is_some();
-                        talk.tell_mode(&args.how, global.json)?;
-                    }
-                    None => terminal::note(&say!("chat-mode-usage")),
+            ChatInput::Message | ChatInput::Shell(_) => {}
+            ChatInput::Command(ChatCommand::Exit, _) => break,
+            ChatInput::Command(command, rest) => {
+                if let Err(e) = command_line(&mut host, &mut thread, (command, rest), global.json) {
+                    terminal::error(&e);
                 }
                 continue;
             }
-            ChatInput::Unknown(command) => {
-                let command = visible(prefix(command, 40));
-                terminal::note(&say!("chat-command-unknown", command));
+            ChatInput::Unknown(word) => {
+                terminal::note(&say!("chat-command-unknown", command = visible(prefix(word, 40))));
                 continue;
             }
         }
         // A session per message: Ctrl-C stops an answer, not the conversation.
         let view = RunView { progress: ProgressView::Shown, json: global.json, kind: RunKind::Message };
-        let room = talk.room(&args.how, view)?;
+        let room = host.room(thread.session(), thread.mode_changed(), view)?;
         let began = Instant::now();
-        let work = talk.work(line);
-        let task = talk.root();
+        let agent = host.agent().clone();
+        let work = match thread.next(&line) {
+            ChatWork::GoOn { id, onward } => RunWork::GoOn { id, onward },
+            ChatWork::Start { text, delivery } => RunWork::Start {
+                agent: Box::new(agent.clone()),
+                task: text,
+                verify: Vec::new(),
+                notes: host.notes(),
+                delivery: Some(delivery),
+            },
+        };
+        let task = thread.root();
         // A message ends with an outcome: Ctrl-C cancels it.
         let WorkEnd::Ended(outcome) = room.work(work).await? else { break };
-        code = room.ended(&task, &talk.lead.agent, &outcome, began).await.conclude().await;
+        thread.sent();
+        code = room.ended(&task, &agent, &outcome, began).await.conclude().await;
     }
-    close(global, &talk).await;
+    close(global, &host).await;
     Ok(code)
 }
 
+/// Serves a command without a screen.
+fn command_line(
+    host: &mut SetupHost<'_>,
+    thread: &mut ChatThread,
+    (command, rest): (ChatCommand, &str),
+    json: bool,
+) -> Result<()> {
+    match command {
+        ChatCommand::Help => terminal::note(&say!("chat-help")),
+        ChatCommand::Mode => match WorkMode::from_wire(rest) {
+            Some(mode) => {
+                host.set_mode(mode);
+                thread.change_mode();
+                host.tell_mode(json)?;
+            }
+            None => terminal::note(&say!("chat-mode-names")),
+        },
+        ChatCommand::Model if !rest.is_empty() => {
+            let choice = host.find_model(rest)?;
+            host.use_model(&choice);
+            terminal::note(&say!("chat-model-changed", model = choice.model));
+            thread.change_model(choice);
+        }
+        other => terminal::note(&say!("chat-needs-screen", command = other.word())),
+    }
+    Ok(())
+}
+
 /// Ends what the conversation started.
-async fn close(global: &GlobalArgs, talk: &ChatSession) {
-    talk.setup().close_servers().await;
-    retention::apply_later(global, &talk.setup().config.store, &talk.setup().state);
+async fn close(global: &GlobalArgs, host: &SetupHost<'_>) {
+    host.setup().close_servers().await;
+    retention::apply_later(global, &host.setup().config.store, &host.setup().state);
 }
 
 /// Returns the terminal that a conversation can use for input and output.
@@ -108,159 +213,9 @@ fn terminal_of(global: &GlobalArgs) -> Option<ConsoleIo> {
     is_shown.then(terminal::screen).flatten()
 }
 
-/// A typed line: a message for the model or a slash command.
-#[derive(Debug, PartialEq)]
-enum ChatInput<'a> {
-    Message,
-    Help,
-    Quit,
-    /// The mode that was named.
-    Mode(&'a str),
-    Unknown(&'a str),
-}
-
-impl<'a> ChatInput<'a> {
-    /// Parses a line. A command is a slash and one word of letters, so a path is a message.
-    fn parse(line: &'a str) -> Self {
-        let mut words = line.split_whitespace();
-        let word = words.next().unwrap_or_default();
-        let is_command = line.starts_with('/')
-            && word.len() > 1
-            && word[1..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        match word {
-            _ if !is_command => ChatInput::Message,
-            "/help" => ChatInput::Help,
-            "/quit" | "/exit" => ChatInput::Quit,
-            "/mode" => ChatInput::Mode(words.next().unwrap_or_default()),
-            other => ChatInput::Unknown(other),
-        }
-    }
-}
-
-struct ChatSession {
-    /// `None` before the first message.
-    id: Option<TaskId>,
-    session_id: String,
-    lead: LeadAgent,
-    place: SessionSource,
-}
-
-/// Source of the sessions: this directory's setup, or an earlier task.
-enum SessionSource {
-    New(Box<Setup>),
-    Earlier(Box<TakenUp>),
-}
-
-impl ChatSession {
-    fn begin(setup: Setup, how: &RunOptions) -> Result<Self> {
-        let found = setup.tools()?;
-        setup.refuse_contradiction(how, &found)?;
-        let mut lead = run::lead(&setup, how, &found)?;
-        if !lead.verify.is_empty() {
-            lead.notes.push(say!("chat-not-verified"));
-        }
-        Ok(Self { id: None, session_id: fresh_id(), lead, place: SessionSource::New(Box::new(setup)) })
-    }
-
-    fn take_up(taken_up: TakenUp) -> Self {
-        let id = taken_up.row.id.clone();
-        let (session_id, lead) = (id.session().to_owned(), LeadAgent::of(taken_up.start.agent.clone()));
-        Self { id: Some(id), session_id, lead, place: SessionSource::Earlier(Box::new(taken_up)) }
-    }
-
-    /// Fails before the first prompt if no model could answer.
-    fn check(&self, how: &RunOptions) -> Result<()> {
-        let caps = match &self.place {
-            SessionSource::New(setup) => setup.caps(how),
-            SessionSource::Earlier(taken_up) => taken_up.caps(how),
-        };
-        run::check_model(&*self.setup().models(how)?, &self.lead.agent, &caps)
-    }
-
-    fn setup(&self) -> &Setup {
-        match &self.place {
-            SessionSource::New(setup) => setup,
-            SessionSource::Earlier(taken_up) => &taken_up.setup,
-        }
-    }
-
-    /// Announces the mode of the messages that follow.
-    fn tell_mode(&self, how: &RunOptions, json: bool) -> Result<()> {
-        let (choice, grant) = self.mode_and_grant(how)?;
-        self.setup().tell_mode(choice, &grant, json);
-        Ok(())
-    }
-
-    /// Returns the mode of the next message.
-    fn mode(&self, how: &RunOptions) -> Result<WorkMode> {
-        let (choice, grant) = self.mode_and_grant(how)?;
-        Ok(choice.mode.min(WorkMode::of(&grant)))
-    }
-
-    /// Describes the mode of the next message and its sandbox.
-    fn mode_line(&self, how: &RunOptions) -> Result<String> {
-        let (choice, grant) = self.mode_and_grant(how)?;
-        Ok(self.setup().mode_line(choice, &grant))
-    }
-
-    fn mode_and_grant(&self, how: &RunOptions) -> Result<(ModeChoice, Grant)> {
-        match &self.place {
-            SessionSource::New(setup) => {
-                let found = setup.tools()?;
-                let choice = setup.mode(how, &found)?;
-                let grant = setup.grant(how, choice.mode, &found)?;
-                Ok((choice, grant.keep(&self.lead.agent.rights)))
-            }
-            SessionSource::Earlier(taken_up) => taken_up.mode(how.mode),
-        }
-    }
-
-    /// Begins another conversation in the same place.
-    fn renew(&mut self, global: &GlobalArgs, how: &RunOptions) -> Result<()> {
-        if let SessionSource::Earlier(taken_up) = &self.place {
-            let setup = Setup::load_in(global, taken_up.setup.workspace.clone())?;
-            *self = Self::begin(setup, how)?;
-        }
-        (self.id, self.session_id) = (None, fresh_id());
-        Ok(())
-    }
-
-    /// Returns the task of the conversation, also before it exists.
-    fn root(&self) -> TaskId {
-        self.id.clone().unwrap_or_else(|| TaskId::root(&self.session_id))
-    }
-
-    /// Makes the work of the next message. From then on the conversation exists.
-    fn work(&mut self, text: String) -> RunWork {
-        match self.id.clone() {
-            Some(id) => RunWork::GoOn { id, onward: ResumeMode::Message(text) },
-            None => {
-                self.id = Some(TaskId::root(&self.session_id));
-                RunWork::Start {
-                    agent: Box::new(self.lead.agent.clone()),
-                    task: text,
-                    verify: Vec::new(),
-                    notes: self.lead.notes.clone(),
-                    delivery: None,
-                }
-            }
-        }
-    }
-
-    fn room(&self, how: &RunOptions, view: RunView<'_>) -> Result<RunSession> {
-        match &self.place {
-            SessionSource::New(setup) => {
-                run::room(setup, how, setup.tools()?, &self.lead, self.session_id.clone(), view)
-            }
-            SessionSource::Earlier(taken_up) => taken_up.room(how, view),
-        }
-    }
-}
-
 /// Refuses flags that cannot change an existing conversation, instead of ignoring them.
 fn refuse_what_is_fixed(how: &RunOptions) -> Result<()> {
     let fixed = [
-        ("--model", how.common.model.is_some()),
         ("--agent", how.agent.is_some()),
         ("--allow", !how.common.allow.is_empty()),
         ("--max-turns", how.max_turns.is_some()),
@@ -295,29 +250,4 @@ async fn read_line() -> Result<Option<String>> {
         Error::new(ErrorCode::Io, say!("message-unreadable")).caused_by(e)
     };
     read.await.map_err(|e| failed(e.into()))?.map_err(|e: std::io::Error| failed(e.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ChatInput;
-
-    #[test]
-    fn a_command_is_a_slash_and_a_word() {
-        for (line, said) in [
-            ("/help", ChatInput::Help),
-            ("/quit ", ChatInput::Quit),
-            ("/quit now", ChatInput::Quit),
-            ("/mode plan", ChatInput::Mode("plan")),
-            ("/mode", ChatInput::Mode("")),
-            ("/model gpt-5", ChatInput::Unknown("/model")),
-            ("/Quit", ChatInput::Unknown("/Quit")),
-            ("/etc/hosts is odd", ChatInput::Message),
-            (" /tmp is full", ChatInput::Message),
-            ("/", ChatInput::Message),
-            ("// why?", ChatInput::Message),
-            ("what does /quit do?", ChatInput::Message),
-        ] {
-            assert_eq!(ChatInput::parse(line), said, "{line}");
-        }
-    }
 }

@@ -47,6 +47,8 @@ pub struct RunSession {
     aids: RunAids,
     screen: Option<Arc<RunScreen>>,
     partial: Arc<PartialText>,
+    /// Problems with tools and configuration, for the person.
+    pub problems: Vec<String>,
 }
 
 /// Values that explain and conclude a run.
@@ -82,8 +84,8 @@ impl RunView<'_> {
 pub enum ProgressView<'a> {
     Shown,
     Silent,
-    /// A screen of the caller shows it, and asks about calls.
-    Watched(&'a Arc<dyn Observer>),
+    /// A screen of the caller shows it, asks about calls and tells problems. Without an observer nothing runs yet.
+    Watched(Option<&'a Arc<dyn Observer>>),
 }
 
 /// Sort of a run, which decides what a screen shows and what Ctrl-C does.
@@ -144,10 +146,11 @@ impl RunSession {
             });
             parts.watchers.observers = observers.with(partial.clone());
         }
-        if let ProgressView::Watched(observer) = view.progress {
+        if let ProgressView::Watched(Some(observer)) = view.progress {
             parts.watchers.observers = parts.watchers.observers.with(observer.clone());
         }
-        Ok(Self { session: parts.build()?, json: view.json, kind: view.kind, aids, screen, partial })
+        let (session, problems) = (parts.build()?, Vec::new());
+        Ok(Self { session, json: view.json, kind: view.kind, aids, screen, partial, problems })
     }
 
     /// Tells whether progress is shown as a live tree.

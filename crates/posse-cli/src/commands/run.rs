@@ -288,8 +288,10 @@ pub fn open(
     view: RunView<'_>,
 ) -> Result<RunSession> {
     scratch::remove_abandoned(setup.sandbox.temporary());
-    for problem in &found.problems {
-        terminal::note(&say!("warning", text = visible(problem.message())));
+    let problems: Vec<String> =
+        found.problems.iter().map(|problem| visible(problem.message()).into_owned()).collect();
+    if !matches!(view.progress, ProgressView::Watched(_)) {
+        problems.iter().for_each(|text| terminal::note(&say!("warning", text)));
     }
     setup.remember_allowed(&found, &plan.policy.grant)?;
     let approvals = setup.approvals(how, view.is_attended(), &found)?;
@@ -327,7 +329,10 @@ pub fn open(
     };
     let observers = Observers::new(setup.telemetry.watchers()?);
     let watchers = SessionWatchers { observers, stop: StopTokens::default() };
-    RunSession::new(SessionBuilder { id: plan.id, sources, policy: plan.policy, place, watchers }, view, aids)
+    let parts = SessionBuilder { id: plan.id, sources, policy: plan.policy, place, watchers };
+    let mut session = RunSession::new(parts, view, aids)?;
+    session.problems = problems;
+    Ok(session)
 }
 
 /// Refuses an unusable model, or a cost limit without a known price, before a task is created.

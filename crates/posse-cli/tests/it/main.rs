@@ -5,6 +5,7 @@ mod approvals;
 mod bad_input;
 mod builds;
 mod chaos;
+mod chat_screens;
 mod configuration;
 mod confinement;
 mod context;

@@ -288,8 +288,7 @@ async fn a_conversation_goes_on_in_its_own_workspace_with_what_it_was_given() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
     for flag in [
-        &["--model", "ollama:qwen3"][..],
-        &["--allow", "bash"],
+        &["--allow", "bash"][..],
         &["--max-turns", "3"],
         &["--timeout", "3"],
         &["--effort", "low"],
@@ -305,6 +304,73 @@ async fn a_conversation_goes_on_in_its_own_workspace_with_what_it_was_given() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Read.\n"), "{ran:?}");
     let result = place.run(["tasks", "show", &id, "--result", "2.0"]).stdout;
     assert!(result.contains("alpha"), "{result}");
+}
+
+#[tokio::test]
+async fn the_last_conversation_of_this_project_is_continued_and_no_run_or_other_project() {
+    let place = Place::new();
+    place.write("elsewhere/b.txt", "beta\n");
+    let none = place.run(["chat", "--continue"]);
+    assert!(
+        none.code == 1 && none.stderr.starts_with("error[TASK_NOT_FOUND]: there is no conversation"),
+        "{none:?}"
+    );
+    let model = place.script("[{text: one}, {text: two}, {text: three}, {text: four}]");
+    chat(place.posse(["chat", "--model", &model]), "Hi\n").await;
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    // Neither a run here nor a conversation of another project is the last conversation of this one.
+    let single = place.script("- text: done");
+    assert_eq!(place.run(["run", "--model", &single, "Go"]).code, 0);
+    let mut other = place.posse(["chat", "--model", &single]);
+    other.current_dir(place.root().join("elsewhere"));
+    assert_eq!(chat(other, "Hello\n").await.code, 0);
+    place.script("[{text: one}, {text: two}, {text: three}, {text: four}]");
+    let mut command = place.posse_as_is(["chat", "--continue"]);
+    command.arg("--json");
+    let ran = chat(command, "Again\n").await;
+    assert_eq!(
+        (ran.code, &ran.envelope()["task_id"], &ran.envelope()["text"]),
+        (0, &json!(id), &json!("two"))
+    );
+    let bare = place.run(["chat", "--resume"]);
+    assert!(bare.code == 1 && bare.stderr.contains("posse chat --continue"), "{bare:?}");
+}
+
+#[tokio::test]
+async fn another_model_answers_from_the_next_message_on_and_the_journal_says_so() {
+    let place = Place::new();
+    let server = Server::handler(|request| Say::text("fine").answer(request)).await;
+    let command = |args: &[&str]| {
+        let mut command = place.posse_as_is(["chat", "--mode", "plan"]);
+        command.args(args).env("OLLAMA_HOST", server.url());
+        command
+    };
+    let lines = "one\n/model ollama:llama3\ntwo\n/model nowhere:x\nthree\n";
+    let ran = chat(command(&["--model", "ollama:qwen3"]), lines).await;
+    assert!(
+        ran.code == 0 && ran.stderr.contains("ollama:llama3 answers from the next message on"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("error[MODEL_"), "an unknown provider changes nothing: {ran:?}");
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    // A conversation that is continued has the model that it had last, or that of the flag.
+    chat(command(&["--resume", &id]), "four\n").await;
+    chat(command(&["--resume", &id, "--model", "ollama:mistral"]), "five\n").await;
+    let models: Vec<Value> =
+        server.requests().iter().map(|request| request.json()["model"].clone()).collect();
+    assert_eq!(models, ["qwen3", "llama3", "llama3", "llama3", "mistral"]);
+    let chosen: Vec<Value> = place
+        .journal(&id)
+        .into_iter()
+        .filter(|record| record["record"] == "model_chosen")
+        .map(|record| record["choice"]["model"].clone())
+        .collect();
+    assert_eq!(chosen, ["ollama:llama3", "ollama:mistral"]);
+    let shown = place.run(["tasks", "show", &id]).stdout;
+    assert!(shown.contains("model changed to ollama:llama3"), "{shown}");
+    // The cost limit holds for the new model, whose price nobody knows.
+    let ran = chat(command(&["--resume", &id, "--max-cost", "1", "--model", "ollama:qwen3"]), "six\n").await;
+    assert!(ran.code == 1 && ran.stderr.contains("price"), "{ran:?}");
 }
 
 #[tokio::test]

@@ -231,7 +231,7 @@ fn a_stopped_answer_stays_in_the_conversation_and_the_prompt_is_free() {
     hand.write_all(b"less\r").unwrap();
     sees("Shorter.");
     hand.write_all(b"\x04").unwrap();
-    sees("is kept: posse chat --resume");
+    sees("is kept: posse chat --continue");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", shown.lock().unwrap());
     reader.join().unwrap();
     let history = std::fs::read_to_string(place.state().join("history")).unwrap();

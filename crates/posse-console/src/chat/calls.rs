@@ -21,6 +21,8 @@ pub(super) struct CallTrace {
     /// Lines of the results.
     lines: BTreeMap<CallKey, usize>,
     done: Vec<CallPart>,
+    /// The last line, which is not repeated: a model that polls would fill the screen.
+    last: String,
 }
 
 struct CallPart {
@@ -51,7 +53,8 @@ impl CallTrace {
             let style = if part.is_error { RowState::Failed.style() } else { TextStyle::PLAIN };
             line.push(&symbols.adapt(&part.text), style);
         }
-        Some(line)
+        let text = line.text();
+        (std::mem::replace(&mut self.last, text.clone()) != text).then_some(line)
     }
 
     /// Takes an event; returns true if the calls so far make a line.

@@ -2,27 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use posse_core::event::{Event, EventEntry};
 use posse_core::fact::LiveFact;
 use posse_core::id::TaskId;
-use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{Delta, ObservedPayload, Observer};
-use posse_terminal::markdown::{CodeColors, MarkdownStream, MarkdownStyle};
+use posse_runtime::ports::{Delta, ObservedPayload, Observer, ParentQuestion};
 use posse_terminal::rows::{RowDelta, TreeModel};
-use posse_terminal::style::{StylePalette, StyledLine, SymbolSet, TextStyle};
+use posse_terminal::style::{StylePalette, StyledLine, SymbolSet};
 use tokio::sync::Notify;
 
 use super::calls::CallTrace;
-
-/// Time that the colors of one block of code may take.
-const CODE_BUDGET: Duration = Duration::from_millis(20);
-/// Shorter thinking is not worth a line.
-const THOUGHT_MS_MIN: u64 = 1_000;
-/// Thinking kept for Ctrl-T, in bytes.
-const THINKING_BYTES_MAX: usize = 64 * 1_024;
+use crate::answer::AnswerStream;
 
 /// Looks of the screen.
 #[derive(Debug, Clone, Copy)]
@@ -45,24 +36,20 @@ pub(super) struct WatchedChat {
     pub(super) looks: ChatLooks,
     /// Finished lines that were not printed yet.
     pub(super) lines: Vec<StyledLine>,
-    markdown: MarkdownStream,
-    /// Text of the reply under way, and of the last whole one.
-    said: String,
-    last: String,
+    pub(super) answer: AnswerStream,
     calls: CallTrace,
-    thought: ThoughtFold,
     /// Approvals that were asked for.
     asked: Vec<String>,
     /// Approvals that were decided.
     closed: BTreeSet<String>,
+    /// Questions of tasks, in the order in which they were asked and closed.
+    questions: Vec<QuestionChange>,
 }
 
-/// Thinking, folded to a line unless Ctrl-T shows it.
-#[derive(Default)]
-struct ThoughtFold {
-    began_ms: Option<u64>,
-    text: String,
-    is_shown: bool,
+/// A question that was asked, or is no longer open.
+pub(super) enum QuestionChange {
+    Asked(TaskId, ParentQuestion),
+    Closed(TaskId),
 }
 
 impl ChatObserver {
@@ -86,7 +73,7 @@ impl Observer for ChatObserver {
     }
 
     fn fact(&self, task: &TaskId, fact: &LiveFact) {
-        self.lock().tree.learn(task, fact);
+        self.lock().learn(task, fact);
         self.changed.notify_one();
     }
 
@@ -106,13 +93,11 @@ impl WatchedChat {
             tree: TreeModel::new(root),
             looks,
             lines: Vec::new(),
-            markdown: markdown(looks, columns),
-            said: String::new(),
-            last: String::new(),
+            answer: AnswerStream::new(columns, looks.palette, looks.symbols),
             calls: CallTrace::default(),
-            thought: ThoughtFold::default(),
             asked: Vec::new(),
             closed: BTreeSet::new(),
+            questions: Vec::new(),
         }
     }
 
@@ -120,10 +105,20 @@ impl WatchedChat {
         self.tree = TreeModel::new(root);
     }
 
-    /// Uses another width from the next reply on.
+    /// Uses another width from the next block on.
     pub(super) fn resize(&mut self, columns: usize) {
-        if self.said.is_empty() {
-            self.markdown = markdown(self.looks, columns);
+        self.answer.set_width(columns);
+    }
+
+    fn learn(&mut self, task: &TaskId, fact: &LiveFact) {
+        self.tree.learn(task, fact);
+        match fact {
+            LiveFact::Question { id, question, options } => {
+                let asked = ParentQuestion { id: *id, text: question.clone(), options: options.clone() };
+                self.questions.push(QuestionChange::Asked(task.clone(), asked));
+            }
+            LiveFact::QuestionClosed { .. } => self.questions.push(QuestionChange::Closed(task.clone())),
+            _ => {}
         }
     }
 
@@ -137,17 +132,18 @@ impl WatchedChat {
             }
             _ => {}
         }
+        if matches!(event, Event::Finished { .. }) {
+            self.questions.push(QuestionChange::Closed(task_id.clone()));
+        }
         if task_id != self.tree.root() {
             return;
         }
-        if matches!(event, Event::ModelRetry { .. }) && !self.said.is_empty() {
-            self.markdown.finish();
-            self.said.clear();
-            self.remark(&say!("chat-text-void"));
-        }
-        if matches!(event, Event::Replied { .. } | Event::Finished { .. }) {
-            self.flush();
-        }
+        let lines = match event {
+            Event::ModelRetry { .. } => self.answer.void(),
+            Event::Replied { .. } | Event::Finished { .. } => self.answer.end_reply("", entry.at_ms),
+            _ => Vec::new(),
+        };
+        self.lines.extend(lines);
         if self.calls.observe(event) {
             let line = self.calls.take_line(self.looks.symbols);
             self.lines.extend(line);
@@ -159,13 +155,15 @@ impl WatchedChat {
         let row = match delta {
             Delta::Text(text) => {
                 if is_root {
-                    self.push(text);
+                    let lines = self.answer.push(text, now_ms());
+                    self.lines.extend(lines);
                 }
                 RowDelta::Text(text)
             }
             Delta::Thinking(text) => {
                 if is_root {
-                    self.think(text);
+                    let lines = self.answer.think(text, now_ms());
+                    self.lines.extend(lines);
                 }
                 RowDelta::Thinking
             }
@@ -186,89 +184,42 @@ impl WatchedChat {
         }
     }
 
-    fn push(&mut self, text: &str) {
-        self.fold_thought();
-        self.said.push_str(text);
-        let finished = self.markdown.push(text);
-        self.lines.extend(finished);
-    }
-
-    fn think(&mut self, text: &str) {
-        if self.thought.began_ms.is_none() {
-            self.thought.began_ms = Some(now_ms());
-            self.thought.text.clear();
-        }
-        if self.thought.text.len() < THINKING_BYTES_MAX {
-            self.thought.text.push_str(text);
-        }
-    }
-
-    fn fold_thought(&mut self) {
-        let Some(began_ms) = self.thought.began_ms.take() else { return };
-        let seconds = now_ms().saturating_sub(began_ms);
-        if self.thought.is_shown {
-            self.print_thought();
-        } else if seconds >= THOUGHT_MS_MIN {
-            self.remark(&say!("chat-thought", seconds = seconds / 1_000));
-        }
-    }
-
-    fn print_thought(&mut self) {
-        let text = posse_core::text::visible(&self.thought.text).into_owned();
-        for line in text.lines() {
-            let mut row = StyledLine::plain("  ");
-            row.push(line, TextStyle::DIM);
-            self.lines.push(row);
-        }
-    }
-
     /// Shows or folds thinking from now on, and shows what was thought last.
     pub(super) fn toggle_thinking(&mut self) {
-        self.thought.is_shown = !self.thought.is_shown;
-        if self.thought.is_shown {
-            self.print_thought();
-        }
+        let lines = self.answer.toggle_thinking();
+        self.lines.extend(lines);
     }
 
     /// Returns the lines that later text may still change.
     pub(super) fn pending(&self, rows_max: usize) -> Vec<StyledLine> {
-        let mut pending = self.markdown.pending();
+        let mut pending = self.answer.pending();
         pending.split_off(pending.len().saturating_sub(rows_max.max(1)))
     }
 
-    /// Ends the text under way.
-    fn flush(&mut self) {
-        self.fold_thought();
-        let finished = self.markdown.finish();
-        self.lines.extend(finished);
-        if !self.said.trim().is_empty() {
-            self.last = std::mem::take(&mut self.said);
-        }
-        self.said.clear();
+    /// Begins a message: its first text stands right below it.
+    pub(super) fn begin(&mut self) {
+        self.answer.begin();
     }
 
     /// Ends a message; prints an answer that was not streamed.
     pub(super) fn end(&mut self, text: &str) {
-        self.flush();
+        let lines = self.answer.flush();
+        self.lines.extend(lines);
         let line = self.calls.take_line(self.looks.symbols);
         self.lines.extend(line);
-        if self.last.trim() != text.trim() {
+        if self.answer.text().trim() != text.trim() {
             self.print_answer(text);
         }
-        self.last.clear();
     }
 
     /// Prints text as Markdown.
     pub(super) fn print_answer(&mut self, text: &str) {
-        let mut lines = self.markdown.push(text);
-        lines.extend(self.markdown.finish());
+        let lines = self.answer.end_reply(text, now_ms());
         self.lines.extend(lines);
     }
 
-    fn remark(&mut self, text: &str) {
-        let mut line = StyledLine::new();
-        line.push(&self.looks.symbols.adapt(&format!("· {text}")), TextStyle::DIM);
-        self.lines.push(line);
+    pub(super) fn take_questions(&mut self) -> Vec<QuestionChange> {
+        std::mem::take(&mut self.questions)
     }
 
     pub(super) fn take_asked(&mut self) -> Vec<String> {
@@ -278,12 +229,4 @@ impl WatchedChat {
     pub(super) fn take_closed(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.closed)
     }
-}
-
-fn markdown(looks: ChatLooks, width: usize) -> MarkdownStream {
-    let code = match looks.palette {
-        StylePalette::Ansi => CodeColors::start(CODE_BUDGET),
-        StylePalette::Plain => CodeColors::off(),
-    };
-    MarkdownStream::new(MarkdownStyle { width, palette: looks.palette, symbols: looks.symbols, code })
 }

@@ -2,13 +2,15 @@
 
 use posse_core::text::visible;
 use posse_messages::say;
+use posse_runtime::driver::ContextUse;
+use posse_terminal::markdown::wrap_words;
 use posse_terminal::painter::CursorSpot;
 use posse_terminal::prompt::{LiveRows, PromptLayout};
-use posse_terminal::rows::{RowState, TreeLayout};
-use posse_terminal::style::{StyledLine, TextStyle};
+use posse_terminal::rows::{RowState, TreeLayout, TreeUse, figures};
+use posse_terminal::style::{StyledLine, TextStyle, columns};
 
+use super::screen::{ChatFocus, ChatScreen, ChatStatus};
 use super::state::WatchedChat;
-use super::{ChatFocus, ChatScreen};
 
 /// Rows of the tree below the prompt at most.
 const TREE_ROWS_MAX: usize = 6;
@@ -22,18 +24,18 @@ impl ChatScreen {
 
     /// Lays out the live rows: unfinished text, cards and queued messages, the prompt, the work under way, the status.
     pub(super) fn live_rows(&self, now_ms: u64) -> LiveRows {
-        let layout = self.layout();
+        let (layout, dialog) = (self.layout(), self.dialog_layout());
         let state = self.watched.lock();
         let rows_max = layout.rows_max();
         let mut above = if self.working_ms.is_some() { state.pending(rows_max / 3) } else { Vec::new() };
-        let spot = self.cards.front().map(|card| {
-            let (rows, spot) = card.lines(layout.size.columns, self.card_rows(), layout.symbols, now_ms);
-            let first = above.len();
-            above.extend(rows);
-            spot.map(|spot| CursorSpot { row: first + spot.row, column: spot.column })
-        });
-        if !self.cards.is_empty() && !self.editor.is_empty() && self.focus == ChatFocus::Prompt {
+        let (card, spot) = self.cards.lines(&dialog, now_ms);
+        let spot = spot.map(|spot| CursorSpot { row: above.len() + spot.row, column: spot.column });
+        above.extend(card);
+        if self.cards.is_shown() && !self.editor.is_empty() && self.focus == ChatFocus::Prompt {
             above.push(StyledLine::plain(format!("  {}", say!("chat-tab-answers"))));
+        } else if !self.cards.is_shown() && self.cards.put_off() > 0 {
+            let waits = say!("chat-put-off", n = self.cards.put_off());
+            above.push(StyledLine::plain(format!("{} {waits}", RowState::NeedsInput.mark(layout.symbols))));
         }
         let width = layout.size.columns.saturating_sub(1);
         for message in &self.queued {
@@ -43,16 +45,11 @@ impl ChatScreen {
         let below = self.below(&state, &layout, now_ms);
         drop(state);
         let mut live = self.editor.lines(&layout, &above, &below);
-        // A reason that is typed into a card has the cursor.
-        if let Some(spot) = spot.flatten().filter(|spot| spot.row < live.rows.len()) {
+        // A text that is typed into a card has the cursor.
+        if let Some(spot) = spot.filter(|spot| spot.row < live.rows.len()) {
             live.cursor = spot;
         }
         live
-    }
-
-    /// Returns the rows that an approval may take.
-    pub(super) fn card_rows(&self) -> usize {
-        self.layout().rows_max().saturating_sub(4).max(4)
     }
 
     fn below(&self, state: &WatchedChat, layout: &PromptLayout, now_ms: u64) -> Vec<StyledLine> {
@@ -62,14 +59,17 @@ impl ChatScreen {
         let view = state.tree.view(state.tree.root(), now_ms);
         if let Some(since) = self.working_ms {
             let action = view.as_ref().map(|view| view.action.clone()).filter(|action| !action.is_empty());
-            let action = action.unwrap_or_else(|| say!("chat-working"));
+            let action = match &self.command {
+                Some(command) => format!("! {command}"),
+                None => action.unwrap_or_else(|| say!("chat-working")),
+            };
             let seconds = now_ms.saturating_sub(since) / 1_000;
             let text = match self.is_stopping {
                 true => say!("chat-stopping"),
                 false => say!("chat-working-line", action, seconds),
             };
             let mark = view.as_ref().map_or(RowState::Working, |view| view.state);
-            let mark = if mark.is_over() { RowState::Working } else { mark };
+            let mark = if mark.is_over() || self.command.is_some() { RowState::Working } else { mark };
             let mut line = StyledLine::plain("  ");
             line.push(mark.mark(layout.symbols), mark.style());
             line.push(&layout.symbols.adapt(&format!(" {text}")), TextStyle::PLAIN);
@@ -79,25 +79,44 @@ impl ChatScreen {
         if let Some((hint, _)) = &self.hint {
             rows.push(plain(format!("  {hint}")));
         }
-        rows.push(plain(self.status_text(view.as_ref())));
+        rows.push(plain(self.status_text(&state.tree.root_use(), width)));
         rows
     }
 
-    fn status_text(&self, view: Option<&posse_terminal::rows::RowView>) -> String {
-        let figures = view.map(|view| view.figures.clone()).unwrap_or_default();
-        let or = |text: String, other: &str| if text.is_empty() { other.to_owned() } else { text };
-        let mut parts = vec![or(self.status.model.clone(), &figures.model)];
-        parts.push(or(figures.context, "ctx 0%"));
-        parts.push(or(figures.cost, "$0.000"));
-        if let Some(mode) = self.status.mode {
-            let is_idle = self.working_ms.is_none();
-            parts.push(if is_idle {
-                say!("chat-mode-next", mode = mode.wire())
-            } else {
-                mode.wire().to_owned()
-            });
-        }
-        format!("  {}", parts.join(" · "))
+    /// Formats the status: model, context, cost of the tree, mode. While a reply is written, its events say more than the caller
+    /// knew before.
+    fn status_text(&self, live: &TreeUse, width: usize) -> String {
+        let ChatStatus { model, mode, context, cost_micros, subagents } = &self.status;
+        let is_idle = self.working_ms.is_none();
+        let is_live = !is_idle && live.context_tokens > 0;
+        let (used, window) = match is_live {
+            true => (live.context_tokens, live.window),
+            false => (context.total(), context.window),
+        };
+        let filled = ContextUse { window, ..ContextUse::default() };
+        let context = match filled.percent(used) {
+            Some(percent) => say!("chat-context-share", percent),
+            None => say!("chat-context-tokens", tokens = figures::count(used)),
+        };
+        // A price that is not known stays unknown.
+        let cost = match (*cost_micros, live.cost_micros) {
+            (Some(before), Some(now)) if is_live => Some(before.max(now)),
+            (before, _) => before,
+        };
+        let subagents = (*subagents).max(live.subagents as u64);
+        let cost = match subagents {
+            0 => figures::cost(cost),
+            n => say!("chat-cost-tree", cost = figures::cost(cost), n),
+        };
+        let with = |mode: Option<String>| {
+            let parts: Vec<String> =
+                [model.clone(), context.clone(), cost.clone()].into_iter().chain(mode).collect();
+            format!("  {}", parts.join(" · "))
+        };
+        let status = with(mode.map(|mode| mode.wire().to_owned()));
+        let hinted = with(mode.map(|mode| say!("chat-mode-next", mode = mode.wire())));
+        // The key gives way before anything is cut.
+        if is_idle && columns(&hinted) <= width { hinted } else { status }
     }
 }
 
@@ -125,8 +144,9 @@ fn children(state: &WatchedChat, layout: &PromptLayout, now_ms: u64) -> Vec<Styl
 pub(super) fn echoed(text: &str, columns: usize) -> Vec<StyledLine> {
     let width = columns.saturating_sub(3).max(1);
     let shown = visible(text.trim_end()).replace('\t', "    ");
+    let plain = || (StyledLine::new(), StyledLine::new());
     let mut rows: Vec<StyledLine> =
-        shown.lines().flat_map(|line| StyledLine::plain(line).wrap(width)).collect();
+        shown.lines().flat_map(|line| wrap_words(line, TextStyle::PLAIN, plain(), width)).collect();
     if rows.len() > ECHO_ROWS_MAX {
         let hidden = rows.len() - (ECHO_ROWS_MAX - 1);
         rows.truncate(ECHO_ROWS_MAX - 1);
@@ -139,6 +159,16 @@ pub(super) fn echoed(text: &str, columns: usize) -> Vec<StyledLine> {
         line
     };
     rows.iter().enumerate().map(signed).collect()
+}
+
+/// Wraps a line between words; later rows are indented as the first one, and behind a mark.
+pub(super) fn wrapped(line: &str, columns: usize) -> Vec<StyledLine> {
+    let text = line.trim_start();
+    let is_marked = ["· ", "↳ ", "- ", "> "].iter().any(|mark| text.starts_with(mark));
+    let first = " ".repeat(line.len() - text.len());
+    let hang = format!("{first}{}", if is_marked { "  " } else { "" });
+    let ends = (StyledLine::plain(first), StyledLine::plain(hang));
+    wrap_words(text, TextStyle::PLAIN, ends, columns.saturating_sub(1).max(1))
 }
 
 /// Returns the beginning of a text as one line.

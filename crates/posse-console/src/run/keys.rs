@@ -2,16 +2,11 @@
 
 use posse_core::approval::ApprovalVerdict;
 use posse_core::id::TaskId;
-use posse_messages::say;
-use posse_terminal::dialog::{DialogAnswer, DialogStep};
+use posse_terminal::dialog::DialogStep;
 use posse_terminal::input::{InputStep, LineInput};
 use posse_terminal::keys::{KeyCode, KeyEvent, KeyModifiers};
-use posse_terminal::style::StyledLine;
 
 use super::state::{RunEnd, RunRequest, RunState, ScreenMode};
-
-/// Time before a digit answers a question.
-const ARMED_AFTER_MS: u64 = 500;
 
 impl RunState {
     /// Takes a key. What it asks for is among the requests afterwards.
@@ -126,7 +121,7 @@ impl RunState {
             DialogStep::Later => open.is_later = true,
             DialogStep::Answered(answer) => {
                 let (approval, hash) = (open.parked.id.clone(), open.parked.request.hash.clone());
-                self.lines.push(receipt(open.dialog.card(), &answer, self.looks.symbols));
+                self.lines.push(open.dialog.receipt(&answer, self.looks.symbols));
                 if answer.verdict == ApprovalVerdict::Deny {
                     let request = &open.parked.request;
                     self.denied.insert((request.task.clone(), request.tool.clone()));
@@ -149,10 +144,8 @@ impl RunState {
 
     fn option_key(&mut self, digit: char, now_ms: u64) {
         let Some(task) = self.asking() else { return };
-        let open = &self.questions[&task];
-        let option = (digit as usize).checked_sub('1' as usize).and_then(|at| open.question.options.get(at));
-        if let Some(text) = option.filter(|_| now_ms >= open.shown_ms + ARMED_AFTER_MS) {
-            self.requests.push(RunRequest::Reply { task: task.clone(), text: text.clone() });
+        if let Some(text) = self.questions[&task].option(digit, now_ms) {
+            self.requests.push(RunRequest::Reply { task: task.clone(), text: text.to_owned() });
         }
     }
 
@@ -161,17 +154,4 @@ impl RunState {
         let selected = self.selected.as_ref().filter(|task| self.questions.contains_key(*task));
         selected.or_else(|| self.questions.keys().next()).cloned()
     }
-}
-
-fn receipt(
-    card: &posse_terminal::rows::ApprovalCard,
-    answer: &DialogAnswer,
-    symbols: posse_terminal::style::SymbolSet,
-) -> StyledLine {
-    let mut line = card.receipt(answer.verdict, answer.scope, symbols);
-    if let (ApprovalVerdict::Deny, Some(reason)) = (answer.verdict, &answer.reason) {
-        let because = say!("card-because", reason = posse_core::text::visible(reason));
-        line.extend(&StyledLine::plain(format!(" {because}")));
-    }
-    line
 }

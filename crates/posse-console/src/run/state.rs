@@ -11,13 +11,13 @@ use posse_core::reply::FailureKind;
 use posse_core::tool::{DELEGATION, canonical};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, ObservedPayload, ParentQuestion};
-use posse_terminal::dialog::{ApprovalDialog, DialogAnswer};
+use posse_terminal::dialog::{ApprovalDialog, DialogAnswer, QuestionDialog};
 use posse_terminal::input::LineInput;
 use posse_terminal::painter::TerminalSize;
 use posse_terminal::rows::{RowDelta, TreeLayout, TreeModel};
 use posse_terminal::style::{StylePalette, StyledLine, SymbolSet};
 
-use super::answer::AnswerStream;
+use crate::answer::AnswerStream;
 
 /// Replies are waited for so long when the person leaves; calls are always waited for.
 const LEAVE_REPLY_MS: u64 = 10_000;
@@ -98,12 +98,6 @@ pub(super) struct OpenApproval {
     pub(super) is_later: bool,
 }
 
-/// A question of a task.
-pub(super) struct OpenQuestion {
-    pub(super) question: ParentQuestion,
-    pub(super) shown_ms: u64,
-}
-
 /// A message to a task whose delivery is not known yet.
 #[derive(Debug, Clone)]
 pub(super) struct SentMessage {
@@ -123,7 +117,7 @@ pub(super) struct RunState {
     pub(super) mode: ScreenMode,
     pub(super) has_help: bool,
     pub(super) approvals: VecDeque<OpenApproval>,
-    pub(super) questions: BTreeMap<TaskId, OpenQuestion>,
+    pub(super) questions: BTreeMap<TaskId, QuestionDialog>,
     pub(super) sent: Vec<SentMessage>,
     /// Finished lines that were not committed yet.
     pub(super) lines: Vec<StyledLine>,
@@ -323,7 +317,8 @@ impl RunState {
 
     fn open_question(&mut self, task: &TaskId, question: ParentQuestion, now_ms: u64) {
         self.requests.push(RunRequest::Ring(say!("notice-question", task = task.short())));
-        self.questions.insert(task.clone(), OpenQuestion { question, shown_ms: now_ms });
+        let dialog = QuestionDialog::new(task.short(), &question.text, &question.options, now_ms);
+        self.questions.insert(task.clone(), dialog);
     }
 
     pub(super) fn close_question(&mut self, task: &TaskId) {
@@ -349,7 +344,7 @@ impl RunState {
     /// Goes on after another screen: a key that was meant for that one answers nothing here.
     pub(super) fn come_back(&mut self, now_ms: u64) {
         self.approvals.iter_mut().for_each(|open| open.dialog.reopen(now_ms));
-        self.questions.values_mut().for_each(|open| open.shown_ms = now_ms);
+        self.questions.values_mut().for_each(|open| open.reopen(now_ms));
     }
 
     /// Returns the dialog that has the keys.

@@ -1,13 +1,12 @@
 //! Rows of the run screen.
 
-use posse_core::text::visible;
 use posse_messages::say;
-use posse_terminal::dialog::DialogLayout;
+use posse_terminal::dialog::{DialogLayout, QuestionDialog};
 use posse_terminal::painter::CursorSpot;
 use posse_terminal::rows::{ProviderLimit, RowState, key_lines};
 use posse_terminal::style::{StyledLine, TextStyle};
 
-use super::state::{OpenQuestion, RunState, ScreenMode};
+use super::state::{RunState, ScreenMode};
 
 /// Rows that stay free: the last finished line above, and one below.
 const ROWS_FREE: usize = 2;
@@ -66,7 +65,7 @@ impl RunState {
             ScreenMode::Steering { task, input } => typed(say!("run-steer", task = task.short()), input),
             ScreenMode::Answering { task, input } => {
                 let (line, spot) = typed(say!("run-answer", task = task.short()), input);
-                let asked = self.questions.get(task).map(|open| self.question(task.short(), open));
+                let asked = self.questions.get(task).map(|open| self.question(open));
                 let above: Vec<StyledLine> = asked.into_iter().flatten().collect();
                 let spot = spot.map(|spot| CursorSpot { row: above.len(), ..spot });
                 (above.into_iter().chain(line).collect(), spot)
@@ -78,24 +77,15 @@ impl RunState {
             }
             ScreenMode::Watching => match (self.front_approval(), self.asking()) {
                 (Some(at), _) => self.approvals[at].dialog.lines(&self.dialog_layout(), now_ms),
-                (None, Some(task)) => (self.question(task.short(), &self.questions[&task]), None),
+                (None, Some(task)) => (self.question(&self.questions[&task]), None),
                 (None, None) => (Vec::new(), None),
             },
         }
     }
 
-    /// Formats a question with its possible answers.
-    fn question(&self, task: &str, open: &OpenQuestion) -> Vec<StyledLine> {
-        let width = self.size.columns.saturating_sub(1);
-        let mut title = StyledLine::new();
-        title.push(RowState::NeedsInput.mark(self.looks.symbols), RowState::NeedsInput.style());
-        let text = visible(&open.question.text).split_whitespace().collect::<Vec<_>>().join(" ");
-        title.push(&format!(" {}", say!("run-asks", task, question = text)), TextStyle::BOLD);
-        let options = open.question.options.iter().take(9).enumerate();
-        let options = options.map(|(at, option)| format!("{} {}", at + 1, visible(option)));
-        let keys: Vec<String> = options.chain([say!("run-asks-keys")]).collect();
-        let keys = StyledLine::plain(format!("  {}", keys.join("   ")));
-        title.wrap(width).into_iter().chain(keys.wrap(width)).collect()
+    /// Lays out a question with its possible answers.
+    fn question(&self, dialog: &QuestionDialog) -> Vec<StyledLine> {
+        dialog.lines(&self.dialog_layout(), &say!("run-asks-keys")).0
     }
 
     /// Says once which provider several tasks wait for.

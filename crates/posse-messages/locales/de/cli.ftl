@@ -70,7 +70,14 @@ no-tools = keine Werkzeuge
 chat-banner = { $model } · /help, /quit oder Strg-D · das Gespräch ist `{ $session_id }`
 chat-command-unknown = es gibt keinen Befehl `{ $command }`, nichts wurde gesendet; /help zeigt die Befehle, und eine Zeile, die mit einem Leerzeichen beginnt, ist immer eine Nachricht
 chat-not-verified = die Befehle von `verify` laufen in einem Gespräch nicht
-chat-mode-usage = die Modi sind `/mode plan`, `/mode ask` und `/mode auto`
+chat-mode-names = die Modi sind `/mode plan`, `/mode ask` und `/mode auto`
+chat-resume-what = `--resume` ohne Aufgabe braucht ein Terminal, um eine zu wählen
+chat-resume-what-hint = nennen Sie eine Aufgabe: `posse chat --resume ID`, oder nehmen Sie die letzte: `posse chat --continue`
+chat-none = in diesem Projekt gibt es keine Unterhaltung fortzusetzen
+chat-none-hint = `posse chat` beginnt eine; `posse chat --resume` zeigt mit Strg-A die anderer Projekte
+chat-left = Unterhaltung { $id } bleibt erhalten: posse chat --continue
+chat-model-changed = { $model } antwortet ab der nächsten Nachricht
+chat-needs-screen = `{ $command }` braucht ein Terminal
 chat-flag-fixed = `{ $flag }` kann in einem laufenden Gespräch nicht geändert werden: es behält, womit es begonnen wurde
 chat-flag-fixed-hint = lass `{ $flag }` weg oder beginne ein neues Gespräch ohne `--resume`
 message-unreadable = die nächste Nachricht ist nicht lesbar
@@ -259,6 +266,7 @@ session-none-of-project-hint = `posse sessions list` zeigt die anderer Projekte,
 chat-help =
     /help   zeigt dies
     /mode   plan, ask oder auto: was die nächsten Nachrichten ändern dürfen
+    /model  ein anderes Modell für die nächsten Nachrichten, als provider:model
     /quit   beendet das Gespräch, wie Strg-D; mit `posse chat --resume` kann es fortgesetzt werden
     Strg-C  hält eine Antwort an
     Alles andere wird an das Modell gesendet.
@@ -340,27 +348,6 @@ changes-more = und { $n } weitere
 ## commands/chat/screen.rs
 
 chat-no-screen = das Terminal taugt nicht für eine Unterhaltung
-chat-banner-mode = posse { $version } · { $mode }
-chat-banner-place = { $place } · / Befehle · @ Dateien und Agenten · ? Tasten
-chat-kept = die Unterhaltung { $id } bleibt erhalten: posse chat --resume { $id }
-chat-not-while-working = warten Sie auf die Antwort, oder halten Sie sie mit Esc an
-chat-ended-early = { $status }: { $reason } { $detail }
-chat-no-change = keine Datei wurde geändert
-chat-diff-cut = der Rest: posse tasks diff { $id }
-chat-menu-agent = Agent
-chat-does-agents = Agenten, an die delegiert wird
-chat-does-clear = neue Unterhaltung beginnen
-chat-does-cost = Kosten dieser Unterhaltung, je Aufgabe
-chat-does-diff = Dateiänderungen dieser Unterhaltung
-chat-does-exit = beenden; die Unterhaltung bleibt erhalten
-chat-does-help = Befehle auflisten
-chat-does-mode = plan, ask oder auto
-chat-does-tasks = Aufgaben dieser Unterhaltung
-chat-does-undo = Dateiänderungen der letzten Nachricht zurücknehmen
-chat-attached-agent = fragt den Agenten { $agent }
-chat-attached-path = { $path } ist kein Text oder zu groß ({ $kib } KiB): nur der Pfad wurde gesendet
-chat-attached-part = { $kib } KiB von { $path } angehängt ({ $all } KiB)
-chat-attached-file = { $path } angehängt ({ $n } Zeilen)
 story-more = posse tasks show { $task } --turn N zeigt eine Runde, --text die ganze Antwort
 turn-unknown = `{ $id }` hat keine Runde { $turn }; es hat { $turns }
 turn-unknown-hint = `posse tasks show { $id }` listet sie auf

@@ -12,7 +12,6 @@ run-steer-full = ↳ nicht gesendet, zu viele Nachrichten sind ungelesen: { $tex
 run-answer = { $task } antworten:
 run-answered = beantwortet: { $text }
 run-answer-late = die Frage war nicht mehr offen
-run-asks = { $task } fragt: { $question }
 run-asks-keys = a schreibt eine Antwort
 run-cancel = { $task } abbrechen? y bricht ab, jede andere Taste nicht
 run-leaving = verlässt die Aufgabe nach diesem Schritt   q sofort   Esc bleibt
@@ -26,7 +25,6 @@ run-help =
     Strg-T zeigt Gedanken   Strg-L zeichnet neu   Strg-Z hält an   Strg-C stoppt, zum Fortsetzen
 approved-elsewhere = genehmigt von { $by }
 denied-elsewhere = abgelehnt von { $by }
-card-because = Grund: { $reason }
 
 ## notices
 
@@ -47,9 +45,6 @@ chat-steer-full = ↳ nicht gesendet, zu viele ungelesene Nachrichten: { $text }
 chat-notice-approval = { $task } wartet auf Ihre Freigabe von { $tool }
 chat-notice-end = die Antwort ist da
 chat-tab-answers = Tab antwortet
-chat-why = warum? (Enter ohne Grund)
-chat-text-void = die Antwort brach ab; sie wird neu geschrieben
-chat-thought = { $seconds }s gedacht (Strg-T zeigt es)
 chat-working = arbeitet
 chat-working-line = { $action }, { $seconds }s · Esc hält an · Enter merkt Getipptes vor
 chat-stopping = hält an
@@ -63,7 +58,123 @@ chat-stopped-changed =
         [one] angehalten · { $n } Datei geändert, /undo nimmt es zurück
        *[other] angehalten · { $n } Dateien geändert, /undo nimmt es zurück
     }
-
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / Befehle · @ Dateien und Agenten · ? Tasten
+chat-kept = die Unterhaltung { $id } bleibt erhalten: posse chat --resume { $id }
+chat-not-while-working = warten Sie auf die Antwort, oder halten Sie sie mit Esc an
+chat-ended-early = { $status }: { $reason }{ $detail }
+chat-no-change = keine Datei wurde geändert
+chat-diff-cut = der Rest: posse tasks diff { $id }
+chat-menu-agent = Agent
+chat-does-agents = Agenten, an die delegiert wird
+chat-does-clear = neue Unterhaltung beginnen
+chat-does-cost = Kosten dieser Unterhaltung, je Agent und Modell
+chat-does-diff = Dateiänderungen dieser Unterhaltung
+chat-does-exit = beenden; die Unterhaltung bleibt erhalten
+chat-does-help = Befehle auflisten
+chat-does-mode = plan, ask oder auto
+chat-does-tasks = Aufgaben dieser Unterhaltung
+chat-does-undo = Dateiänderungen der letzten Nachricht zurücknehmen
+chat-attached-agent = fragt den Agenten { $agent }
+chat-attached-path = { $path } ist kein Text oder zu groß ({ $kib } KiB): nur der Pfad wurde gesendet
+chat-attached-part = { $kib } KiB von { $path } angehängt ({ $all } KiB)
+chat-attached-file = { $path } angehängt ({ $n } Zeilen)
+chat-mode-usage = die Modi sind `/mode plan`, `/mode ask` und `/mode auto`
+card-question-keys = oder eine Antwort tippen   Esc später
+card-answered = { $task } beantwortet: { $text }
+chat-put-off =
+    { $n ->
+        [one] { $n } Frage wartet · Tab antwortet
+       *[other] { $n } Fragen warten · Tab antwortet
+    }
+chat-steer-next = ↳ geht als nächste Nachricht: { $text }
+chat-error = Fehler
+chat-hint = Hinweis: { $hint }
+chat-warning = Warnung: { $text }
+chat-no-command = es gibt keinen Befehl `{ $command }`, nichts wurde gesendet; /help zeigt die Befehle
+chat-does-compact = mit einer Zusammenfassung fortfahren
+chat-does-context = was das Fenster füllt
+chat-does-export = das Gespräch als Markdown in eine Datei schreiben
+chat-does-model = das Modell der folgenden Nachrichten wechseln
+chat-does-resume = eine frühere Unterhaltung fortsetzen
+chat-context-share = Kontext { $percent } %
+chat-context-tokens = Kontext { $tokens } Token
+chat-cost-tree =
+    { $n ->
+        [one] { $cost } mit { $n } Subagenten
+       *[other] { $cost } mit { $n } Subagenten
+    }
+chat-state-open = anderswo offen
+chat-state-interrupted = unterbrochen
+chat-age = vor { $age }
+chat-turns =
+    { $n ->
+        [one] { $n } Runde
+       *[other] { $n } Runden
+    }
+chat-resume-title = Unterhaltung in { $place } fortsetzen
+chat-resume-all = Unterhaltung eines beliebigen Projekts fortsetzen
+chat-none-here = es gibt keine frühere Unterhaltung in diesem Projekt
+chat-resumed = · setzt { $id } mit { $model } fort
+chat-model-title = Modell wählen
+chat-model-hint = tippen sucht · Enter übernimmt · Esc behält das Modell
+chat-model-now = in Gebrauch
+chat-model-usage = das Modell ist { $model }; `/model provider:model` wechselt es
+chat-model-chosen = · { $model } antwortet
+chat-model-next = · { $model } antwortet ab der nächsten Nachricht und liest die ganze Unterhaltung neu ({ $used } Token); Subagenten bei der Arbeit behalten ihr Modell
+chat-model-too-small = { $model } kann nicht übernehmen: die Unterhaltung hat { $used } Token, sein Fenster { $window }; zuerst /compact
+chat-compact-nothing = es gibt noch nichts zusammenzufassen
+chat-compacting = · bittet um eine Zusammenfassung; die Unterhaltung geht damit weiter
+chat-not-compacted = es gibt keine Zusammenfassung, die Unterhaltung geht weiter wie bisher
+chat-compacted = · zusammengefasst: aus { $before } Token wurden { $after }; alles bleibt in { $old }: posse tasks show { $old }
+chat-shell-not-started = die Shell konnte nicht gestartet werden: { $why }
+chat-shell-stopped = angehalten; nichts davon geht mit der nächsten Nachricht
+chat-shell-hidden =
+    { $n ->
+        [one] { $n } Zeile davor
+       *[other] { $n } Zeilen davor
+    }
+chat-shell-exit = Exit-Code { $code }
+chat-shell-sent =
+    { $n ->
+        [one] · { $ending }, { $n } Zeile geht mit der nächsten Nachricht
+       *[other] · { $ending }, { $n } Zeilen gehen mit der nächsten Nachricht
+    }
+chat-shell-sent-part = · { $ending }, Anfang und Ende von { $n } Zeilen gehen mit der nächsten Nachricht
+chat-context-title = { $model }: { $used } von { $window } Token, { $percent } %
+chat-context-title-open = { $model }: { $used } Token, sein Fenster ist nicht bekannt
+chat-context-system = System-Prompt
+chat-context-tools = Werkzeuge
+chat-context-messages = Nachrichten
+chat-context-results = Werkzeugergebnisse
+chat-context-free = frei
+chat-context-hint = /compact fährt mit einer Zusammenfassung fort
+chat-export-head =
+    { $n ->
+        [one] Unterhaltung `{ $id }` mit { $agent } auf { $models }, begonnen { $began }, { $n } Runde.
+       *[other] Unterhaltung `{ $id }` mit { $agent } auf { $models }, begonnen { $began }, { $n } Runden.
+    }
+chat-export-failed = {" "}gescheitert: { $why }
+chat-exported = · { $file } geschrieben, nur für Sie lesbar
+chat-not-exported = `{ $file }` kann nicht geschrieben werden: { $why }
+chat-not-exported-hint = nennen Sie eine neue Datei: `/export notes.md`
+chat-no-tasks = es wurde noch nichts gesagt
+chat-column-agent = AGENT
+chat-column-does = AUFGABE
+chat-column-id = ID
+chat-column-state = ZUSTAND
+chat-column-task = AUFGABE
+chat-column-turns = RUNDEN
+chat-column-cost = KOSTEN
+chat-column-model = MODELL
+chat-column-tasks = AUFGABEN
+chat-column-input = EINGABE
+chat-column-output = AUSGABE
+chat-column-total = gesamt
+chat-shell-word = !Befehl
+chat-does-shell = in Ihrer Shell ausführen; die Ausgabe geht mit der nächsten Nachricht
+chat-export-summary = Eine Zusammenfassung, mit der eine andere Unterhaltung fortfährt:
+record-model-chosen = Modell gewechselt: { $model }
 
 ## top
 

@@ -47,7 +47,14 @@ no-tools = no tools
 chat-banner = { $model } · /help, /quit or Ctrl-D · the conversation is `{ $session_id }`
 chat-command-unknown = there is no command `{ $command }` and nothing was sent; /help lists the commands, and a line that begins with a space is a message whatever follows
 chat-not-verified = the commands of `verify` are not run in a conversation
-chat-mode-usage = the modes are `/mode plan`, `/mode ask` and `/mode auto`
+chat-mode-names = the modes are `/mode plan`, `/mode ask` and `/mode auto`
+chat-resume-what = `--resume` without a task needs a terminal to choose one
+chat-resume-what-hint = name a task: `posse chat --resume ID`, or take the last one: `posse chat --continue`
+chat-none = there is no conversation of this project to continue
+chat-none-hint = `posse chat` begins one; `posse chat --resume` lists those of other projects with Ctrl-A
+chat-left = chat { $id } is kept: posse chat --continue
+chat-model-changed = { $model } answers from the next message on
+chat-needs-screen = `{ $command }` needs a terminal
 chat-flag-fixed = `{ $flag }` cannot be changed in a conversation that goes on: it keeps what it was begun with
 chat-flag-fixed-hint = leave `{ $flag }` out, or begin a new conversation without `--resume`
 message-unreadable = the next message cannot be read
@@ -338,6 +345,7 @@ session-none-of-project-hint = `posse sessions list` shows those of other projec
 chat-help =
     /help   shows this
     /mode   plan, ask or auto: what the next messages may change
+    /model  another model for the next messages, as provider:model
     /quit   ends the conversation, as Ctrl-D does; it can be taken up again with `posse chat --resume`
     Ctrl-C  stops an answer
     Everything else is sent to the model.
@@ -428,27 +436,6 @@ changes-more = and { $n } more
 ## commands/chat/screen.rs
 
 chat-no-screen = the terminal cannot be used for a conversation
-chat-banner-mode = posse { $version } · { $mode }
-chat-banner-place = { $place } · / commands · @ files and agents · ? keys
-chat-kept = chat { $id } is kept: posse chat --resume { $id }
-chat-not-while-working = wait for the answer, or stop it with Esc
-chat-ended-early = { $status }: { $reason } { $detail }
-chat-no-change = no file was changed
-chat-diff-cut = the rest: posse tasks diff { $id }
-chat-menu-agent = agent
-chat-does-agents = agents to delegate to
-chat-does-clear = begin a new conversation
-chat-does-cost = cost of this conversation, by task
-chat-does-diff = file changes of this conversation
-chat-does-exit = leave; the conversation is kept
-chat-does-help = list the commands
-chat-does-mode = plan, ask or auto
-chat-does-tasks = tasks of this conversation
-chat-does-undo = take back the file changes of the last message
-chat-attached-agent = asks the agent { $agent }
-chat-attached-path = { $path } is not text or too large ({ $kib } KiB): only its path was sent
-chat-attached-part = attached { $kib } KiB of { $path } ({ $all } KiB)
-chat-attached-file = attached { $path } ({ $n } lines)
 story-more = posse tasks show { $task } --turn N shows one turn, --text the whole answer
 turn-unknown = `{ $id }` has no turn { $turn }; it has { $turns }
 turn-unknown-hint = `posse tasks show { $id }` lists them

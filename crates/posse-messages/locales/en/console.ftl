@@ -12,7 +12,6 @@ run-steer-full = ↳ not sent, too many messages are unread: { $text }
 run-answer = answer { $task }:
 run-answered = answered: { $text }
 run-answer-late = the question was no longer open
-run-asks = { $task } asks: { $question }
 run-asks-keys = a types an answer
 run-cancel = cancel { $task }? y cancels it, any other key does not
 run-leaving = leaves when this step is done   q leaves now   Esc stays
@@ -26,7 +25,6 @@ run-help =
     Ctrl-T shows thinking   Ctrl-L repaints   Ctrl-Z suspends   Ctrl-C stops, to be resumed
 approved-elsewhere = approved by { $by }
 denied-elsewhere = denied by { $by }
-card-because = because: { $reason }
 
 ## notices
 
@@ -47,9 +45,6 @@ chat-steer-full = ↳ not sent, too many messages are unread: { $text }
 chat-notice-approval = { $task } waits for your approval of { $tool }
 chat-notice-end = the answer is there
 chat-tab-answers = Tab answers
-chat-why = why? (Enter without a reason)
-chat-text-void = the reply broke off; it is written again
-chat-thought = thought for { $seconds }s (Ctrl-T shows it)
 chat-working = working
 chat-working-line = { $action }, { $seconds }s · Esc stops · Enter queues what you type
 chat-stopping = stopping
@@ -63,7 +58,123 @@ chat-stopped-changed =
         [one] stopped · { $n } file changed, /undo takes it back
        *[other] stopped · { $n } files changed, /undo takes them back
     }
-
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / commands · @ files and agents · ? keys
+chat-kept = chat { $id } is kept: posse chat --resume { $id }
+chat-not-while-working = wait for the answer, or stop it with Esc
+chat-ended-early = { $status }: { $reason }{ $detail }
+chat-no-change = no file was changed
+chat-diff-cut = the rest: posse tasks diff { $id }
+chat-menu-agent = agent
+chat-does-agents = agents to delegate to
+chat-does-clear = begin a new conversation
+chat-does-cost = cost of this conversation, by agent and model
+chat-does-diff = file changes of this conversation
+chat-does-exit = leave; the conversation is kept
+chat-does-help = list the commands
+chat-does-mode = plan, ask or auto
+chat-does-tasks = tasks of this conversation
+chat-does-undo = take back the file changes of the last message
+chat-attached-agent = asks the agent { $agent }
+chat-attached-path = { $path } is not text or too large ({ $kib } KiB): only its path was sent
+chat-attached-part = attached { $kib } KiB of { $path } ({ $all } KiB)
+chat-attached-file = attached { $path } ({ $n } lines)
+chat-mode-usage = the modes are `/mode plan`, `/mode ask` and `/mode auto`
+card-question-keys = or type an answer   Esc later
+card-answered = answered { $task }: { $text }
+chat-put-off =
+    { $n ->
+        [one] { $n } question waits · Tab answers
+       *[other] { $n } questions wait · Tab answers
+    }
+chat-steer-next = ↳ goes as the next message: { $text }
+chat-error = error
+chat-hint = hint: { $hint }
+chat-warning = warning: { $text }
+chat-no-command = there is no command `{ $command }` and nothing was sent; /help lists the commands
+chat-does-compact = continue from a summary
+chat-does-context = what fills the window
+chat-does-export = write the transcript as Markdown to a file
+chat-does-model = change the model of the messages that follow
+chat-does-resume = continue an earlier conversation
+chat-context-share = context { $percent }%
+chat-context-tokens = context { $tokens } tokens
+chat-cost-tree =
+    { $n ->
+        [one] { $cost } with { $n } subagent
+       *[other] { $cost } with { $n } subagents
+    }
+chat-state-open = open elsewhere
+chat-state-interrupted = interrupted
+chat-age = { $age } ago
+chat-turns =
+    { $n ->
+        [one] { $n } turn
+       *[other] { $n } turns
+    }
+chat-resume-title = Resume a chat of { $place }
+chat-resume-all = Resume a chat of any project
+chat-none-here = there is no earlier conversation of this project
+chat-resumed = · continues { $id } with { $model }
+chat-model-title = Choose a model
+chat-model-hint = type to search · Enter takes · Esc keeps the model
+chat-model-now = in use
+chat-model-usage = the model is { $model }; `/model provider:model` changes it
+chat-model-chosen = · { $model } answers
+chat-model-next = · { $model } answers from the next message on, and reads the whole conversation anew ({ $used } tokens); subagents at work keep their model
+chat-model-too-small = { $model } cannot take over: the conversation has { $used } tokens, its window { $window }; /compact first
+chat-compact-nothing = there is nothing to sum up yet
+chat-compacting = · asks for a summary; the conversation then continues from it
+chat-not-compacted = there is no summary, so the conversation goes on as it was
+chat-compacted = · summed up: { $before } tokens became { $after }; all of it stays in { $old }: posse tasks show { $old }
+chat-shell-not-started = the shell could not be started: { $why }
+chat-shell-stopped = stopped; nothing of it goes with the next message
+chat-shell-hidden =
+    { $n ->
+        [one] { $n } line before
+       *[other] { $n } lines before
+    }
+chat-shell-exit = exit code { $code }
+chat-shell-sent =
+    { $n ->
+        [one] · { $ending }, { $n } line goes with the next message
+       *[other] · { $ending }, { $n } lines go with the next message
+    }
+chat-shell-sent-part = · { $ending }, the beginning and the end of { $n } lines go with the next message
+chat-context-title = { $model }: { $used } of { $window } tokens, { $percent }%
+chat-context-title-open = { $model }: { $used } tokens, its window is not known
+chat-context-system = system prompt
+chat-context-tools = tools
+chat-context-messages = messages
+chat-context-results = tool results
+chat-context-free = free
+chat-context-hint = /compact continues from a summary
+chat-export-head =
+    { $n ->
+        [one] Conversation `{ $id }` with { $agent } on { $models }, begun { $began }, { $n } turn.
+       *[other] Conversation `{ $id }` with { $agent } on { $models }, begun { $began }, { $n } turns.
+    }
+chat-export-failed = {" "}failed: { $why }
+chat-exported = · wrote { $file }, readable by you only
+chat-not-exported = `{ $file }` cannot be written: { $why }
+chat-not-exported-hint = name a new file: `/export notes.md`
+chat-no-tasks = nothing was said yet
+chat-column-agent = AGENT
+chat-column-does = DOES
+chat-column-id = ID
+chat-column-state = STATE
+chat-column-task = TASK
+chat-column-turns = TURNS
+chat-column-cost = COST
+chat-column-model = MODEL
+chat-column-tasks = TASKS
+chat-column-input = INPUT
+chat-column-output = OUTPUT
+chat-column-total = total
+chat-shell-word = !command
+chat-does-shell = run it in your shell; its output goes with the next message
+chat-export-summary = A summary, from which another conversation continues:
+record-model-chosen = model changed to { $model }
 
 ## top
 

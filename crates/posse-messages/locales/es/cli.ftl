@@ -70,7 +70,14 @@ no-tools = sin herramientas
 chat-banner = { $model } · /help, /quit o Ctrl-D · la conversación es `{ $session_id }`
 chat-command-unknown = no hay ningún comando `{ $command }` y no se envió nada; /help muestra los comandos, y una línea que empieza por un espacio es siempre un mensaje
 chat-not-verified = los comandos de `verify` no se ejecutan en una conversación
-chat-mode-usage = los modos son `/mode plan`, `/mode ask` y `/mode auto`
+chat-mode-names = los modos son `/mode plan`, `/mode ask` y `/mode auto`
+chat-resume-what = `--resume` sin tarea necesita una terminal para elegir una
+chat-resume-what-hint = indique una tarea: `posse chat --resume ID`, o tome la última: `posse chat --continue`
+chat-none = no hay ninguna conversación de este proyecto que continuar
+chat-none-hint = `posse chat` empieza una; `posse chat --resume` muestra las de otros proyectos con Ctrl-A
+chat-left = la conversación { $id } se conserva: posse chat --continue
+chat-model-changed = { $model } responde desde el mensaje siguiente
+chat-needs-screen = `{ $command }` necesita una terminal
 chat-flag-fixed = `{ $flag }` no se puede cambiar en una conversación que continúa: conserva aquello con lo que empezó
 chat-flag-fixed-hint = omite `{ $flag }` o empieza una conversación nueva sin `--resume`
 message-unreadable = no se puede leer el siguiente mensaje
@@ -259,6 +266,7 @@ session-none-of-project-hint = `posse sessions list` muestra las de otros proyec
 chat-help =
     /help   muestra esto
     /mode   plan, ask o auto: lo que los próximos mensajes pueden cambiar
+    /model  otro modelo para los próximos mensajes, como provider:model
     /quit   termina la conversación, como Ctrl-D; se puede retomar con `posse chat --resume`
     Ctrl-C  detiene una respuesta
     Todo lo demás se envía al modelo.
@@ -340,27 +348,6 @@ changes-more = y { $n } más
 ## commands/chat/screen.rs
 
 chat-no-screen = la terminal no sirve para una conversación
-chat-banner-mode = posse { $version } · { $mode }
-chat-banner-place = { $place } · / comandos · @ archivos y agentes · ? teclas
-chat-kept = la conversación { $id } se conserva: posse chat --resume { $id }
-chat-not-while-working = espere la respuesta o deténgala con Esc
-chat-ended-early = { $status }: { $reason } { $detail }
-chat-no-change = no se cambió ningún archivo
-chat-diff-cut = el resto: posse tasks diff { $id }
-chat-menu-agent = agente
-chat-does-agents = agentes en los que delegar
-chat-does-clear = empezar una conversación nueva
-chat-does-cost = coste de esta conversación, por tarea
-chat-does-diff = cambios de archivos de esta conversación
-chat-does-exit = salir; la conversación se conserva
-chat-does-help = listar los comandos
-chat-does-mode = plan, ask o auto
-chat-does-tasks = tareas de esta conversación
-chat-does-undo = deshacer los cambios de archivos del último mensaje
-chat-attached-agent = pregunta al agente { $agent }
-chat-attached-path = { $path } no es texto o es demasiado grande ({ $kib } KiB): solo se envió su ruta
-chat-attached-part = adjuntados { $kib } KiB de { $path } ({ $all } KiB)
-chat-attached-file = adjuntado { $path } ({ $n } líneas)
 story-more = posse tasks show { $task } --turn N muestra un turno, --text toda la respuesta
 turn-unknown = `{ $id }` no tiene turno { $turn }; tiene { $turns }
 turn-unknown-hint = `posse tasks show { $id }` los enumera

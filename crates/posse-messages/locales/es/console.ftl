@@ -12,7 +12,6 @@ run-steer-full = ↳ no enviado, hay demasiados mensajes sin leer: { $text }
 run-answer = responder a { $task }:
 run-answered = respondida: { $text }
 run-answer-late = la pregunta ya no estaba abierta
-run-asks = { $task } pregunta: { $question }
 run-asks-keys = a escribe una respuesta
 run-cancel = ¿cancelar { $task }? y la cancela, cualquier otra tecla no
 run-leaving = se deja al terminar este paso   q ahora mismo   Esc se queda
@@ -26,7 +25,6 @@ run-help =
     Ctrl-T muestra el razonamiento   Ctrl-L redibuja   Ctrl-Z suspende   Ctrl-C detiene, se puede reanudar
 approved-elsewhere = aprobado por { $by }
 denied-elsewhere = denegado por { $by }
-card-because = motivo: { $reason }
 
 ## notices
 
@@ -47,9 +45,6 @@ chat-steer-full = ↳ no enviado, demasiados mensajes sin leer: { $text }
 chat-notice-approval = { $task } espera su aprobación de { $tool }
 chat-notice-end = la respuesta está lista
 chat-tab-answers = Tab responde
-chat-why = ¿por qué? (Enter sin motivo)
-chat-text-void = la respuesta se interrumpió; se escribe de nuevo
-chat-thought = pensó { $seconds }s (Ctrl-T lo muestra)
 chat-working = trabajando
 chat-working-line = { $action }, { $seconds }s · Esc detiene · Enter pone en cola lo escrito
 chat-stopping = deteniendo
@@ -63,7 +58,123 @@ chat-stopped-changed =
         [one] detenido · { $n } archivo cambiado, /undo lo deshace
        *[other] detenido · { $n } archivos cambiados, /undo los deshace
     }
-
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / comandos · @ archivos y agentes · ? teclas
+chat-kept = la conversación { $id } se conserva: posse chat --resume { $id }
+chat-not-while-working = espere la respuesta o deténgala con Esc
+chat-ended-early = { $status }: { $reason }{ $detail }
+chat-no-change = no se cambió ningún archivo
+chat-diff-cut = el resto: posse tasks diff { $id }
+chat-menu-agent = agente
+chat-does-agents = agentes en los que delegar
+chat-does-clear = empezar una conversación nueva
+chat-does-cost = coste de esta conversación, por agente y modelo
+chat-does-diff = cambios de archivos de esta conversación
+chat-does-exit = salir; la conversación se conserva
+chat-does-help = listar los comandos
+chat-does-mode = plan, ask o auto
+chat-does-tasks = tareas de esta conversación
+chat-does-undo = deshacer los cambios de archivos del último mensaje
+chat-attached-agent = pregunta al agente { $agent }
+chat-attached-path = { $path } no es texto o es demasiado grande ({ $kib } KiB): solo se envió su ruta
+chat-attached-part = adjuntados { $kib } KiB de { $path } ({ $all } KiB)
+chat-attached-file = adjuntado { $path } ({ $n } líneas)
+chat-mode-usage = los modos son `/mode plan`, `/mode ask` y `/mode auto`
+card-question-keys = o escriba una respuesta   Esc luego
+card-answered = respondido a { $task }: { $text }
+chat-put-off =
+    { $n ->
+        [one] { $n } pregunta espera · Tab responde
+       *[other] { $n } preguntas esperan · Tab responde
+    }
+chat-steer-next = ↳ se envía como mensaje siguiente: { $text }
+chat-error = error
+chat-hint = sugerencia: { $hint }
+chat-warning = aviso: { $text }
+chat-no-command = no hay ningún comando `{ $command }` y no se envió nada; /help muestra los comandos
+chat-does-compact = continuar a partir de un resumen
+chat-does-context = qué llena la ventana
+chat-does-export = escribir la conversación como Markdown en un archivo
+chat-does-model = cambiar el modelo de los mensajes que siguen
+chat-does-resume = continuar una conversación anterior
+chat-context-share = contexto { $percent } %
+chat-context-tokens = contexto { $tokens } tokens
+chat-cost-tree =
+    { $n ->
+        [one] { $cost } con { $n } subagente
+       *[other] { $cost } con { $n } subagentes
+    }
+chat-state-open = abierta en otro lugar
+chat-state-interrupted = interrumpida
+chat-age = hace { $age }
+chat-turns =
+    { $n ->
+        [one] { $n } turno
+       *[other] { $n } turnos
+    }
+chat-resume-title = Continuar una conversación de { $place }
+chat-resume-all = Continuar una conversación de cualquier proyecto
+chat-none-here = no hay ninguna conversación anterior de este proyecto
+chat-resumed = · continúa { $id } con { $model }
+chat-model-title = Elegir un modelo
+chat-model-hint = escriba para buscar · Enter elige · Esc conserva el modelo
+chat-model-now = en uso
+chat-model-usage = el modelo es { $model }; `/model provider:model` lo cambia
+chat-model-chosen = · responde { $model }
+chat-model-next = · { $model } responde desde el mensaje siguiente y lee de nuevo toda la conversación ({ $used } tokens); los subagentes en marcha conservan su modelo
+chat-model-too-small = { $model } no puede seguir: la conversación tiene { $used } tokens y su ventana { $window }; primero /compact
+chat-compact-nothing = todavía no hay nada que resumir
+chat-compacting = · pide un resumen; la conversación continúa después a partir de él
+chat-not-compacted = no hay resumen, así que la conversación sigue como estaba
+chat-compacted = · resumido: { $before } tokens pasaron a { $after }; todo se conserva en { $old }: posse tasks show { $old }
+chat-shell-not-started = no se pudo iniciar la shell: { $why }
+chat-shell-stopped = detenido; nada de ello va con el mensaje siguiente
+chat-shell-hidden =
+    { $n ->
+        [one] { $n } línea antes
+       *[other] { $n } líneas antes
+    }
+chat-shell-exit = código de salida { $code }
+chat-shell-sent =
+    { $n ->
+        [one] · { $ending }, { $n } línea va con el mensaje siguiente
+       *[other] · { $ending }, { $n } líneas van con el mensaje siguiente
+    }
+chat-shell-sent-part = · { $ending }, el principio y el final de { $n } líneas van con el mensaje siguiente
+chat-context-title = { $model }: { $used } de { $window } tokens, { $percent } %
+chat-context-title-open = { $model }: { $used } tokens, no se conoce su ventana
+chat-context-system = prompt de sistema
+chat-context-tools = herramientas
+chat-context-messages = mensajes
+chat-context-results = resultados
+chat-context-free = libre
+chat-context-hint = /compact continúa a partir de un resumen
+chat-export-head =
+    { $n ->
+        [one] Conversación `{ $id }` con { $agent } en { $models }, iniciada { $began }, { $n } turno.
+       *[other] Conversación `{ $id }` con { $agent } en { $models }, iniciada { $began }, { $n } turnos.
+    }
+chat-export-failed = {" "}falló: { $why }
+chat-exported = · escrito { $file }, legible solo por usted
+chat-not-exported = no se puede escribir `{ $file }`: { $why }
+chat-not-exported-hint = indique un archivo nuevo: `/export notes.md`
+chat-no-tasks = todavía no se ha dicho nada
+chat-column-agent = AGENTE
+chat-column-does = TAREA
+chat-column-id = ID
+chat-column-state = ESTADO
+chat-column-task = TAREA
+chat-column-turns = TURNOS
+chat-column-cost = COSTE
+chat-column-model = MODELO
+chat-column-tasks = TAREAS
+chat-column-input = ENTRADA
+chat-column-output = SALIDA
+chat-column-total = total
+chat-shell-word = !comando
+chat-does-shell = ejecutarlo en su shell; su salida va con el mensaje siguiente
+chat-export-summary = Un resumen, a partir del cual continúa otra conversación:
+record-model-chosen = modelo cambiado a { $model }
 
 ## top
 

@@ -70,7 +70,14 @@ no-tools = aucun outil
 chat-banner = { $model } · /help, /quit ou Ctrl-D · la conversation est `{ $session_id }`
 chat-command-unknown = il n'y a pas de commande `{ $command }` et rien n'a été envoyé ; /help montre les commandes, et une ligne qui commence par une espace est toujours un message
 chat-not-verified = les commandes de `verify` ne sont pas exécutées dans une conversation
-chat-mode-usage = les modes sont `/mode plan`, `/mode ask` et `/mode auto`
+chat-mode-names = les modes sont `/mode plan`, `/mode ask` et `/mode auto`
+chat-resume-what = `--resume` sans tâche a besoin d’un terminal pour en choisir une
+chat-resume-what-hint = nommez une tâche : `posse chat --resume ID`, ou prenez la dernière : `posse chat --continue`
+chat-none = il n’y a pas de conversation de ce projet à reprendre
+chat-none-hint = `posse chat` en commence une ; `posse chat --resume` montre celles d’autres projets avec Ctrl-A
+chat-left = la conversation { $id } est conservée : posse chat --continue
+chat-model-changed = { $model } répond à partir du message suivant
+chat-needs-screen = `{ $command }` a besoin d’un terminal
 chat-flag-fixed = `{ $flag }` ne peut pas être changé dans une conversation qui continue : elle garde ce avec quoi elle a commencé
 chat-flag-fixed-hint = omettez `{ $flag }`, ou commencez une nouvelle conversation sans `--resume`
 message-unreadable = le message suivant est illisible
@@ -259,6 +266,7 @@ session-none-of-project-hint = `posse sessions list` montre celles d'autres proj
 chat-help =
     /help   montre ceci
     /mode   plan, ask ou auto : ce que les prochains messages peuvent changer
+    /model  un autre modèle pour les prochains messages, sous la forme provider:model
     /quit   termine la conversation, comme Ctrl-D ; on la reprend avec `posse chat --resume`
     Ctrl-C  arrête une réponse
     Tout le reste est envoyé au modèle.
@@ -340,27 +348,6 @@ changes-more = et { $n } de plus
 ## commands/chat/screen.rs
 
 chat-no-screen = le terminal ne convient pas à une conversation
-chat-banner-mode = posse { $version } · { $mode }
-chat-banner-place = { $place } · / commandes · @ fichiers et agents · ? touches
-chat-kept = la conversation { $id } est conservée : posse chat --resume { $id }
-chat-not-while-working = attendez la réponse, ou arrêtez-la avec Échap
-chat-ended-early = { $status } : { $reason } { $detail }
-chat-no-change = aucun fichier n'a été modifié
-chat-diff-cut = la suite : posse tasks diff { $id }
-chat-menu-agent = agent
-chat-does-agents = agents auxquels déléguer
-chat-does-clear = commencer une nouvelle conversation
-chat-does-cost = coût de cette conversation, par tâche
-chat-does-diff = modifications de fichiers de cette conversation
-chat-does-exit = quitter ; la conversation est conservée
-chat-does-help = lister les commandes
-chat-does-mode = plan, ask ou auto
-chat-does-tasks = tâches de cette conversation
-chat-does-undo = annuler les modifications de fichiers du dernier message
-chat-attached-agent = demande à l'agent { $agent }
-chat-attached-path = { $path } n'est pas du texte ou est trop grand ({ $kib } Kio) : seul son chemin a été envoyé
-chat-attached-part = { $kib } Kio de { $path } joints ({ $all } Kio)
-chat-attached-file = { $path } joint ({ $n } lignes)
 story-more = posse tasks show { $task } --turn N montre un tour, --text toute la réponse
 turn-unknown = `{ $id }` n'a pas de tour { $turn } ; elle en a { $turns }
 turn-unknown-hint = `posse tasks show { $id }` les énumère

@@ -12,7 +12,6 @@ run-steer-full = ↳ non envoyé, trop de messages non lus : { $text }
 run-answer = répondre à { $task } :
 run-answered = répondu : { $text }
 run-answer-late = la question n’était plus ouverte
-run-asks = { $task } demande : { $question }
 run-asks-keys = a écrit une réponse
 run-cancel = annuler { $task } ? y annule, toute autre touche non
 run-leaving = quitte à la fin de cette étape   q tout de suite   Échap reste
@@ -26,7 +25,6 @@ run-help =
     Ctrl-T affiche la réflexion   Ctrl-L redessine   Ctrl-Z suspend   Ctrl-C arrête, à reprendre
 approved-elsewhere = approuvé par { $by }
 denied-elsewhere = refusé par { $by }
-card-because = raison : { $reason }
 
 ## notices
 
@@ -47,9 +45,6 @@ chat-steer-full = ↳ non envoyé, trop de messages non lus : { $text }
 chat-notice-approval = { $task } attend votre accord pour { $tool }
 chat-notice-end = la réponse est là
 chat-tab-answers = Tab répond
-chat-why = pourquoi ? (Entrée sans raison)
-chat-text-void = la réponse s'est interrompue ; elle est réécrite
-chat-thought = a réfléchi { $seconds }s (Ctrl-T l'affiche)
 chat-working = au travail
 chat-working-line = { $action }, { $seconds }s · Échap arrête · Entrée met en attente
 chat-stopping = arrêt
@@ -63,7 +58,123 @@ chat-stopped-changed =
         [one] arrêté · { $n } fichier modifié, /undo l'annule
        *[other] arrêté · { $n } fichiers modifiés, /undo les annule
     }
-
+chat-banner-mode = posse { $version } · { $mode }
+chat-banner-place = { $place } · / commandes · @ fichiers et agents · ? touches
+chat-kept = la conversation { $id } est conservée : posse chat --resume { $id }
+chat-not-while-working = attendez la réponse, ou arrêtez-la avec Échap
+chat-ended-early = { $status } : { $reason }{ $detail }
+chat-no-change = aucun fichier n'a été modifié
+chat-diff-cut = la suite : posse tasks diff { $id }
+chat-menu-agent = agent
+chat-does-agents = agents auxquels déléguer
+chat-does-clear = commencer une nouvelle conversation
+chat-does-cost = coût de cette conversation, par agent et modèle
+chat-does-diff = modifications de fichiers de cette conversation
+chat-does-exit = quitter ; la conversation est conservée
+chat-does-help = lister les commandes
+chat-does-mode = plan, ask ou auto
+chat-does-tasks = tâches de cette conversation
+chat-does-undo = annuler les modifications de fichiers du dernier message
+chat-attached-agent = demande à l'agent { $agent }
+chat-attached-path = { $path } n'est pas du texte ou est trop grand ({ $kib } Kio) : seul son chemin a été envoyé
+chat-attached-part = { $kib } Kio de { $path } joints ({ $all } Kio)
+chat-attached-file = { $path } joint ({ $n } lignes)
+chat-mode-usage = les modes sont `/mode plan`, `/mode ask` et `/mode auto`
+card-question-keys = ou tapez une réponse   Échap plus tard
+card-answered = répondu à { $task } : { $text }
+chat-put-off =
+    { $n ->
+        [one] { $n } question attend · Tab répond
+       *[other] { $n } questions attendent · Tab répond
+    }
+chat-steer-next = ↳ part comme message suivant : { $text }
+chat-error = erreur
+chat-hint = conseil : { $hint }
+chat-warning = avertissement : { $text }
+chat-no-command = il n'y a pas de commande `{ $command }` et rien n'a été envoyé ; /help montre les commandes
+chat-does-compact = continuer à partir d’un résumé
+chat-does-context = ce qui remplit la fenêtre
+chat-does-export = écrire la conversation en Markdown dans un fichier
+chat-does-model = changer le modèle des messages suivants
+chat-does-resume = reprendre une conversation antérieure
+chat-context-share = contexte { $percent } %
+chat-context-tokens = contexte { $tokens } tokens
+chat-cost-tree =
+    { $n ->
+        [one] { $cost } avec { $n } sous-agent
+       *[other] { $cost } avec { $n } sous-agents
+    }
+chat-state-open = ouverte ailleurs
+chat-state-interrupted = interrompue
+chat-age = il y a { $age }
+chat-turns =
+    { $n ->
+        [one] { $n } tour
+       *[other] { $n } tours
+    }
+chat-resume-title = Reprendre une conversation de { $place }
+chat-resume-all = Reprendre une conversation de n’importe quel projet
+chat-none-here = il n’y a pas de conversation antérieure dans ce projet
+chat-resumed = · reprend { $id } avec { $model }
+chat-model-title = Choisir un modèle
+chat-model-hint = tapez pour chercher · Entrée choisit · Échap garde le modèle
+chat-model-now = utilisé
+chat-model-usage = le modèle est { $model } ; `/model provider:model` le change
+chat-model-chosen = · { $model } répond
+chat-model-next = · { $model } répond à partir du message suivant et relit toute la conversation ({ $used } tokens) ; les sous-agents au travail gardent leur modèle
+chat-model-too-small = { $model } ne peut pas prendre la suite : la conversation a { $used } tokens, sa fenêtre { $window } ; d’abord /compact
+chat-compact-nothing = il n’y a encore rien à résumer
+chat-compacting = · demande un résumé ; la conversation continue ensuite à partir de lui
+chat-not-compacted = il n’y a pas de résumé, la conversation continue comme avant
+chat-compacted = · résumé : { $before } tokens sont devenus { $after } ; tout reste dans { $old } : posse tasks show { $old }
+chat-shell-not-started = le shell n’a pas pu être lancé : { $why }
+chat-shell-stopped = arrêté ; rien n’en part avec le message suivant
+chat-shell-hidden =
+    { $n ->
+        [one] { $n } ligne avant
+       *[other] { $n } lignes avant
+    }
+chat-shell-exit = code de sortie { $code }
+chat-shell-sent =
+    { $n ->
+        [one] · { $ending }, { $n } ligne part avec le message suivant
+       *[other] · { $ending }, { $n } lignes partent avec le message suivant
+    }
+chat-shell-sent-part = · { $ending }, le début et la fin de { $n } lignes partent avec le message suivant
+chat-context-title = { $model } : { $used } sur { $window } tokens, { $percent } %
+chat-context-title-open = { $model } : { $used } tokens, sa fenêtre n’est pas connue
+chat-context-system = prompt système
+chat-context-tools = outils
+chat-context-messages = messages
+chat-context-results = résultats d’outils
+chat-context-free = libre
+chat-context-hint = /compact continue à partir d’un résumé
+chat-export-head =
+    { $n ->
+        [one] Conversation `{ $id }` avec { $agent } sur { $models }, commencée { $began }, { $n } tour.
+       *[other] Conversation `{ $id }` avec { $agent } sur { $models }, commencée { $began }, { $n } tours.
+    }
+chat-export-failed = {" "}a échoué : { $why }
+chat-exported = · { $file } écrit, lisible par vous seul
+chat-not-exported = `{ $file }` ne peut pas être écrit : { $why }
+chat-not-exported-hint = nommez un nouveau fichier : `/export notes.md`
+chat-no-tasks = rien n’a encore été dit
+chat-column-agent = AGENT
+chat-column-does = RÔLE
+chat-column-id = ID
+chat-column-state = ÉTAT
+chat-column-task = TÂCHE
+chat-column-turns = TOURS
+chat-column-cost = COÛT
+chat-column-model = MODÈLE
+chat-column-tasks = TÂCHES
+chat-column-input = ENTRÉE
+chat-column-output = SORTIE
+chat-column-total = total
+chat-shell-word = !commande
+chat-does-shell = l’exécuter dans votre shell ; sa sortie part avec le message suivant
+chat-export-summary = Un résumé, à partir duquel une autre conversation continue :
+record-model-chosen = modèle changé : { $model }
 
 ## top
 

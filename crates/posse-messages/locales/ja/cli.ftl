@@ -38,7 +38,14 @@ no-tools = ツールなし
 chat-banner = { $model } · /help、/quit または Ctrl-D · 会話は `{ $session_id }`
 chat-command-unknown = コマンド `{ $command }` はなく、何も送信されませんでした。コマンドは /help で確認できます。空白で始まる行は常にメッセージです
 chat-not-verified = 会話では `verify` のコマンドは実行されません
-chat-mode-usage = モードは `/mode plan`、`/mode ask`、`/mode auto` です
+chat-mode-names = モードは `/mode plan`、`/mode ask`、`/mode auto` です
+chat-resume-what = タスクを指定しない `--resume` には、選択のための端末が必要です
+chat-resume-what-hint = タスクを指定する: `posse chat --resume ID`、最後の会話を続ける: `posse chat --continue`
+chat-none = このプロジェクトには続けられる会話がありません
+chat-none-hint = `posse chat` で始められます。`posse chat --resume` の Ctrl-A で他のプロジェクトの会話も表示します
+chat-left = 会話 { $id } は保存されています: posse chat --continue
+chat-model-changed = 次のメッセージから { $model } が回答します
+chat-needs-screen = `{ $command }` には端末が必要です
 chat-flag-fixed = 続きの会話では `{ $flag }` を変更できません。開始時のものが使われます
 chat-flag-fixed-hint = `{ $flag }` を外すか、`--resume` なしで新しい会話を始めてください
 message-unreadable = 次のメッセージを読み取れません
@@ -211,6 +218,7 @@ session-none-of-project-hint = 他のプロジェクトのものは `posse sessi
 chat-help =
     /help   これを表示します
     /mode   plan、ask、auto: 次のメッセージで変更できる範囲
+    /model  次のメッセージからのモデル (provider:model)
     /quit   Ctrl-D と同じく会話を終えます。`posse chat --resume` で再開できます
     Ctrl-C  回答を止めます
     それ以外はすべてモデルに送られます。
@@ -292,27 +300,6 @@ changes-more = ほか { $n } 件
 ## commands/chat/screen.rs
 
 chat-no-screen = この端末では会話の画面を使えません
-chat-banner-mode = posse { $version } · { $mode }
-chat-banner-place = { $place } · / コマンド · @ ファイルとエージェント · ? キー
-chat-kept = 会話 { $id } は保存されています: posse chat --resume { $id }
-chat-not-while-working = 回答を待つか、Esc で停止してください
-chat-ended-early = { $status }: { $reason } { $detail }
-chat-no-change = 変更されたファイルはありません
-chat-diff-cut = 続き: posse tasks diff { $id }
-chat-menu-agent = エージェント
-chat-does-agents = 委任できるエージェント
-chat-does-clear = 新しい会話を始める
-chat-does-cost = この会話の費用 (タスク別)
-chat-does-diff = この会話のファイル変更
-chat-does-exit = 終了 (会話は保存されます)
-chat-does-help = コマンドの一覧
-chat-does-mode = plan、ask または auto
-chat-does-tasks = この会話のタスク
-chat-does-undo = 最後のメッセージのファイル変更を元に戻す
-chat-attached-agent = エージェント { $agent } に依頼します
-chat-attached-path = { $path } はテキストでないか大きすぎます ({ $kib } KiB)。パスだけを送りました
-chat-attached-part = { $path } の { $kib } KiB を添付しました (全体 { $all } KiB)
-chat-attached-file = { $path } を添付しました ({ $n } 行)
 story-more = posse tasks show { $task } --turn N はひとつのターンを、--text は回答の全文を表示します
 turn-unknown = `{ $id }` にターン { $turn } はありません（全 { $turns }）
 turn-unknown-hint = `posse tasks show { $id }` で一覧できます

@@ -38,7 +38,14 @@ no-tools = 没有工具
 chat-banner = { $model } · /help、/quit 或 Ctrl-D · 会话为 `{ $session_id }`
 chat-command-unknown = 没有命令 `{ $command }`，未发送任何内容；/help 会列出命令，以空格开头的行始终是消息
 chat-not-verified = 在对话中不执行 `verify` 的命令
-chat-mode-usage = 模式有 `/mode plan`、`/mode ask` 和 `/mode auto`
+chat-mode-names = 模式有 `/mode plan`、`/mode ask` 和 `/mode auto`
+chat-resume-what = 不带任务的 `--resume` 需要终端来选择
+chat-resume-what-hint = 请指定任务：`posse chat --resume ID`，或继续最近的对话：`posse chat --continue`
+chat-none = 此项目没有可继续的对话
+chat-none-hint = `posse chat` 可开始新对话；`posse chat --resume` 中按 Ctrl-A 显示其他项目的对话
+chat-left = 对话 { $id } 已保留: posse chat --continue
+chat-model-changed = 从下一条消息起由 { $model } 回答
+chat-needs-screen = `{ $command }` 需要终端
 chat-flag-fixed = 在继续的对话中不能更改 `{ $flag }`：它保持开始时的设置
 chat-flag-fixed-hint = 请去掉 `{ $flag }`，或不带 `--resume` 开始新的对话
 message-unreadable = 无法读取下一条消息
@@ -211,6 +218,7 @@ session-none-of-project-hint = `posse sessions list` 会列出其他项目的会
 chat-help =
     /help   显示本说明
     /mode   plan、ask 或 auto：后续消息可以更改什么
+    /model  后续消息使用的模型 (provider:model)
     /quit   与 Ctrl-D 一样结束对话；可用 `posse chat --resume` 继续
     Ctrl-C  停止一次回答
     其他内容都会发送给模型。
@@ -292,27 +300,6 @@ changes-more = 另有 { $n } 个
 ## commands/chat/screen.rs
 
 chat-no-screen = 此终端无法用于对话界面
-chat-banner-mode = posse { $version } · { $mode }
-chat-banner-place = { $place } · / 命令 · @ 文件和代理 · ? 按键
-chat-kept = 对话 { $id } 已保留: posse chat --resume { $id }
-chat-not-while-working = 请等待回答，或按 Esc 停止
-chat-ended-early = { $status }: { $reason } { $detail }
-chat-no-change = 没有文件被更改
-chat-diff-cut = 其余部分: posse tasks diff { $id }
-chat-menu-agent = 代理
-chat-does-agents = 可委派的代理
-chat-does-clear = 开始新的对话
-chat-does-cost = 本次对话的费用 (按任务)
-chat-does-diff = 本次对话的文件更改
-chat-does-exit = 退出；对话会保留
-chat-does-help = 列出命令
-chat-does-mode = plan、ask 或 auto
-chat-does-tasks = 本次对话的任务
-chat-does-undo = 撤销上一条消息的文件更改
-chat-attached-agent = 请求代理 { $agent }
-chat-attached-path = { $path } 不是文本或过大 ({ $kib } KiB)：只发送了路径
-chat-attached-part = 已附加 { $path } 的 { $kib } KiB (共 { $all } KiB)
-chat-attached-file = 已附加 { $path } ({ $n } 行)
 story-more = posse tasks show { $task } --turn N 显示一轮，--text 显示完整回答
 turn-unknown = `{ $id }` 没有第 { $turn } 轮；共有 { $turns } 轮
 turn-unknown-hint = `posse tasks show { $id }` 会列出它们

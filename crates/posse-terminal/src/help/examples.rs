@@ -15,7 +15,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "git log -5 -p | posse run \"{summary}\"",
         ],
     ),
-    ("help-chat", &["posse chat", "posse chat --agent reviewer --model anthropic:claude-sonnet-4-5"]),
+    (
+        "help-chat",
+        &[
+            "posse chat",
+            "posse chat --continue",
+            "posse chat --agent reviewer --model anthropic:claude-sonnet-4-5",
+        ],
+    ),
     ("help-review", &["posse review", "posse review --base main --fail-on high"]),
     ("help-demo", &["posse demo"]),
     ("help-setup", &["posse setup", "posse setup anthropic < key.txt"]),

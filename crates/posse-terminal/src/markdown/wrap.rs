@@ -28,6 +28,18 @@ pub(super) struct WordWrapper {
     finished: Vec<StyledLine>,
 }
 
+/// Wraps a text between words. The first line stands behind `first`, the others behind `hang`.
+pub fn wrap_words(
+    text: &str,
+    style: TextStyle,
+    (first, hang): (StyledLine, StyledLine),
+    width: usize,
+) -> Vec<StyledLine> {
+    let mut wrapper = WordWrapper::new(width, first, hang).owing_first_line();
+    wrapper.put(text, style);
+    wrapper.finish()
+}
+
 impl WordWrapper {
     pub(super) fn new(width: usize, first: StyledLine, hang: StyledLine) -> Self {
         Self {

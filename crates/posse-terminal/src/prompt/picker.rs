@@ -25,7 +25,7 @@ pub struct PickerEntry {
     pub state: String,
     /// Figures, right-aligned in columns.
     pub figures: Vec<String>,
-    /// Project, searched and shown if several are listed.
+    /// Project, if several are listed: searched, and shown as the last column.
     pub project: String,
 }
 
@@ -46,6 +46,8 @@ pub enum PickerAction {
 #[derive(Debug, Clone, Default)]
 pub struct ListPicker {
     title: String,
+    /// Shown until something is typed, instead of the usual hint.
+    hint: Option<String>,
     entries: Vec<PickerEntry>,
     query: String,
     selected: usize,
@@ -55,6 +57,12 @@ impl ListPicker {
     /// Creates a list under this title.
     pub fn new(title: impl Into<String>, entries: Vec<PickerEntry>) -> Self {
         Self { title: title.into(), entries, ..Self::default() }
+    }
+
+    /// Shows another hint until something is typed.
+    pub fn hinting(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
     }
 
     /// Replaces title and entries and keeps the search text.
@@ -119,7 +127,11 @@ impl ListPicker {
     /// Lays the list out, with the cursor in the search line.
     pub fn lines(&self, layout: &PromptLayout) -> LiveRows {
         let (width, symbols) = (layout.size.columns.saturating_sub(1), layout.symbols);
-        let hint = if self.query.is_empty() { say!("picker-hint") } else { self.query.clone() };
+        let hint = match (&self.hint, self.query.is_empty()) {
+            (_, false) => self.query.clone(),
+            (Some(hint), true) => hint.clone(),
+            (None, true) => say!("picker-hint"),
+        };
         let head = symbols.adapt(&format!("{} · ", self.title)).into_owned();
         let head = cut_text(&head, width.saturating_sub(12), symbols);
         let column = columns(&head) + columns(&self.query);
@@ -147,6 +159,7 @@ struct PickerTable {
     title: usize,
     state: usize,
     figures: Vec<usize>,
+    project: usize,
 }
 
 impl PickerTable {
@@ -162,21 +175,27 @@ impl PickerTable {
         };
         let mut figures: Vec<usize> = (0..count).map(figure).collect();
         let gaps = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
-        let fixed = 2 + age + 2 + if state > 0 { state + 2 } else { 0 };
+        // A list without ages begins with its titles.
+        let fixed = 2 + if age > 0 { age + 2 } else { 0 } + if state > 0 { state + 2 } else { 0 };
+        let project = widest(|entry| &entry.project).min(width / 4);
+        let project = if project > 0 && fixed + project + 2 + 20 <= width { project } else { 0 };
+        let fixed = fixed + if project > 0 { project + 2 } else { 0 };
         // The title keeps 20 columns; figures give way from the right.
         while !figures.is_empty() && fixed + gaps(&figures) + 20 > width {
             figures.pop();
         }
         let title = width.saturating_sub(fixed + gaps(&figures));
-        Self { age, title, state, figures }
+        Self { age, title, state, figures, project }
     }
 
     fn line(&self, entry: &PickerEntry, is_selected: bool, symbols: SymbolSet) -> StyledLine {
         let style = TextStyle { reverse: is_selected, ..TextStyle::PLAIN };
         let mut line = StyledLine::plain(if is_selected { "> " } else { "  " });
-        line.push(&" ".repeat(self.age.saturating_sub(columns(&entry.age))), TextStyle::PLAIN);
-        line.push(&entry.age, TextStyle::PLAIN);
-        line.push("  ", TextStyle::PLAIN);
+        if self.age > 0 {
+            line.push(&" ".repeat(self.age.saturating_sub(columns(&entry.age))), TextStyle::PLAIN);
+            line.push(&entry.age, TextStyle::PLAIN);
+            line.push("  ", TextStyle::PLAIN);
+        }
         let mut end = line.width() + self.title;
         let title = visible(&entry.title).replace(['\n', '\t'], " ");
         line.push(&cut_text(&title, self.title, symbols), style);
@@ -190,6 +209,9 @@ impl PickerTable {
             let text = entry.figures.get(at).map_or("", String::as_str);
             line.push(&" ".repeat(2 + width.saturating_sub(columns(text))), TextStyle::PLAIN);
             line.push(text, TextStyle::PLAIN);
+        }
+        if self.project > 0 {
+            line.push(&format!("  {}", cut_text(&entry.project, self.project, symbols)), TextStyle::PLAIN);
         }
         line.trimmed()
     }

@@ -207,6 +207,19 @@ impl ModelUse {
     }
 }
 
+/// Context and cost of a tree, as far as its events say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TreeUse {
+    /// Tokens of the topmost task's last request and its reply.
+    pub context_tokens: u64,
+    /// Window of its model, if known.
+    pub window: Option<u64>,
+    /// Cost in millionths of a dollar; `None` if a part of it is not known.
+    pub cost_micros: Option<u64>,
+    /// Number of tasks below it.
+    pub subagents: usize,
+}
+
 /// The reply that is being streamed.
 #[derive(Debug, Clone, Default)]
 struct StreamedReply {
@@ -316,10 +329,27 @@ impl TreeModel {
 
     /// Formats the cost of these tasks; empty if none asked a model.
     pub(super) fn cost(&self, tasks: &BTreeSet<TaskId>) -> String {
+        let total = self.usage(tasks);
+        if total.is_nothing() { String::new() } else { figures::cost(total.cost_micros) }
+    }
+
+    fn usage(&self, tasks: &BTreeSet<TaskId>) -> Usage {
         let mut total = Usage::default();
         let views = tasks.iter().filter_map(|task| self.tasks.get(task));
         views.for_each(|view| total.add(&view.model.usage));
-        if total.is_nothing() { String::new() } else { figures::cost(total.cost_micros) }
+        total
+    }
+
+    /// Returns what the topmost task uses, with the cost of everything below it.
+    pub fn root_use(&self) -> TreeUse {
+        let usage = self.usage(&self.subtree(&self.root));
+        let model = self.tasks.get(&self.root).map(|view| &view.model);
+        TreeUse {
+            context_tokens: model.map_or(0, |model| model.context),
+            window: model.and_then(|model| model.window),
+            cost_micros: if usage.is_nothing() { Some(0) } else { usage.cost_micros },
+            subagents: self.tasks.len().saturating_sub(1),
+        }
     }
 
     /// Returns the files that the tasks of the tree changed, each once, in the order of their paths.

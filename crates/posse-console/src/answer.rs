@@ -14,7 +14,7 @@ const CODE_BUDGET: Duration = Duration::from_millis(20);
 const THOUGHT_MS_MIN: u64 = 1_000;
 
 /// Turns streamed replies into finished lines.
-pub(super) struct AnswerStream {
+pub(crate) struct AnswerStream {
     markdown: MarkdownStream,
     symbols: SymbolSet,
     width: usize,
@@ -40,7 +40,7 @@ struct ThinkingFold {
 }
 
 impl AnswerStream {
-    pub(super) fn new(width: usize, palette: StylePalette, symbols: SymbolSet) -> Self {
+    pub(crate) fn new(width: usize, palette: StylePalette, symbols: SymbolSet) -> Self {
         let code = match palette {
             StylePalette::Ansi => CodeColors::start(CODE_BUDGET),
             StylePalette::Plain => CodeColors::off(),
@@ -58,23 +58,29 @@ impl AnswerStream {
     }
 
     /// Uses another width from the next block on.
-    pub(super) fn set_width(&mut self, width: usize) {
+    pub(crate) fn set_width(&mut self, width: usize) {
         self.width = width;
         self.markdown.set_width(width);
     }
 
+    /// Forgets earlier replies: the next text begins without an empty line.
+    pub(crate) fn begin(&mut self) {
+        self.has_output = false;
+        self.last.clear();
+    }
+
     /// Returns the text of the reply under way, or else of the last one.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         if self.said.trim().is_empty() { &self.last } else { &self.said }
     }
 
     /// Returns the lines that later text may still change.
-    pub(super) fn pending(&self) -> Vec<StyledLine> {
+    pub(crate) fn pending(&self) -> Vec<StyledLine> {
         self.markdown.pending()
     }
 
     /// Takes a piece of text; returns the lines that it finished.
-    pub(super) fn push(&mut self, text: &str, now_ms: u64) -> Vec<StyledLine> {
+    pub(crate) fn push(&mut self, text: &str, now_ms: u64) -> Vec<StyledLine> {
         let mut lines = self.fold_thought(now_ms);
         self.said.push_str(text);
         let finished = self.markdown.push(text);
@@ -83,7 +89,7 @@ impl AnswerStream {
     }
 
     /// Takes a piece of thinking; returns the lines to print.
-    pub(super) fn think(&mut self, text: &str, now_ms: u64) -> Vec<StyledLine> {
+    pub(crate) fn think(&mut self, text: &str, now_ms: u64) -> Vec<StyledLine> {
         let thought = &mut self.thought;
         if thought.began_ms.is_none() {
             *thought =
@@ -100,7 +106,7 @@ impl AnswerStream {
     }
 
     /// Shows or folds thinking from now on; returns what was thought last.
-    pub(super) fn toggle_thinking(&mut self) -> Vec<StyledLine> {
+    pub(crate) fn toggle_thinking(&mut self) -> Vec<StyledLine> {
         self.thought.is_shown = !self.thought.is_shown;
         match self.thought.is_shown {
             true => self.show_thought(ThoughtEnd::Whole),
@@ -109,7 +115,7 @@ impl AnswerStream {
     }
 
     /// Ends a reply; prints what was not streamed.
-    pub(super) fn end_reply(&mut self, text: &str, now_ms: u64) -> Vec<StyledLine> {
+    pub(crate) fn end_reply(&mut self, text: &str, now_ms: u64) -> Vec<StyledLine> {
         let mut lines = self.fold_thought(now_ms);
         if self.said.is_empty() && !text.trim().is_empty() {
             lines.extend(self.push(text, now_ms));
@@ -119,7 +125,7 @@ impl AnswerStream {
     }
 
     /// Drops a reply that broke off. Printed lines stay, so a line says that they do not count.
-    pub(super) fn void(&mut self) -> Vec<StyledLine> {
+    pub(crate) fn void(&mut self) -> Vec<StyledLine> {
         self.markdown.finish();
         self.said.clear();
         self.thought.began_ms = None;
@@ -130,7 +136,7 @@ impl AnswerStream {
     }
 
     /// Ends the text under way; returns the lines that were left.
-    pub(super) fn flush(&mut self) -> Vec<StyledLine> {
+    pub(crate) fn flush(&mut self) -> Vec<StyledLine> {
         let finished = self.markdown.finish();
         let lines = self.spaced(finished);
         if !self.said.trim().is_empty() {
