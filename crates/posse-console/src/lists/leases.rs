@@ -36,7 +36,7 @@ pub fn lease_cells(
         standing.word().into(),
         visible(&lease.places.paths.join(", ")).into_owned().into(),
         workspace.into(),
-        owner::pid(&row).into(),
+        owner::pid(row).into(),
         age(lease.since_ms).into(),
     ]
 }
