@@ -9,6 +9,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
 use posse_core::mode::WorkMode;
 use posse_git::ChangeScope;
+use posse_http::wire::TokenScope;
 use posse_mcp::hosts::HostName;
 use posse_review::FindingSeverity;
 
@@ -97,6 +98,11 @@ pub enum CliCommand {
     Servers(ServersArgs),
     /// Serve subagents to any MCP host, over standard input and output or HTTP.
     Mcp(McpArgs),
+    /// Serve the HTTP API and the dashboard: see, steer and approve the tasks of every process.
+    Serve(ServeArgs),
+    /// Add, list and revoke the tokens of the HTTP API; print a login link.
+    #[command(subcommand)]
+    Tokens(TokensCommand),
     /// List and answer calls that wait for approval, in any process.
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
@@ -566,6 +572,11 @@ fn severities() -> impl TypedValueParser<Value = FindingSeverity> {
         .map(|word| FindingSeverity::read(&word).expect("the parser knows these words"))
 }
 
+fn scopes() -> impl TypedValueParser<Value = TokenScope> {
+    PossibleValuesParser::new(TokenScope::ALL.map(TokenScope::wire))
+        .map(|word| TokenScope::parse(&word).expect("the parser knows these words"))
+}
+
 fn host_names() -> impl TypedValueParser<Value = HostName> {
     let names = HostName::all().map(HostName::as_str);
     PossibleValuesParser::new(names).map(|name| HostName::parse(&name).expect("the parser knows these names"))
@@ -594,6 +605,67 @@ pub struct McpArgs {
     pub write: Vec<String>,
     #[command(flatten)]
     pub common: TaskFlags,
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct ServeArgs {
+    /// Listen at this address; one beyond this machine needs `--tls-cert` or `--behind-proxy`.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717")]
+    pub listen: std::net::SocketAddr,
+    /// Address in the browser, such as https://posse.example [default: the one that is listened at]. Repeatable.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Vec<String>,
+    /// Certificate chain for TLS, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key for TLS, as PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Trust that a proxy in front speaks TLS; needs `--public-url`.
+    #[arg(long, requires = "public_url", conflicts_with = "tls_cert")]
+    pub behind_proxy: bool,
+    /// Print no login link.
+    #[arg(long)]
+    pub no_link: bool,
+    /// Handling of running tasks when the server ends [default: the configuration, or hand-over].
+    #[arg(long, value_name = "ACTION")]
+    pub on_exit: Option<OnExit>,
+    /// Paths that tasks may write: globs below this directory, ** for all of it (comma-separated) [default: the configuration, or none].
+    #[arg(long, value_name = "PATHS", value_delimiter = ',', conflicts_with = "read_only")]
+    pub write: Vec<String>,
+    #[command(flatten)]
+    pub common: TaskFlags,
+}
+
+#[derive(Subcommand)]
+pub enum TokensCommand {
+    /// Add a token and print it, once.
+    Add {
+        /// Name of the token. Answers to approvals are recorded under it.
+        name: String,
+        /// Right of the token: read, approve, steer or write [default: read]. Repeatable.
+        #[arg(long, value_name = "SCOPE", value_parser = scopes())]
+        scope: Vec<TokenScope>,
+        /// Let the token expire after this time, such as 90d [default: never].
+        #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<315_360_000>)]
+        expires: Option<u64>,
+    },
+    /// List the tokens with their scopes. Their secrets are not stored.
+    List,
+    /// Revoke a token; its open streams end.
+    Revoke {
+        /// Name of the token.
+        name: String,
+    },
+    /// Print a single-use link that logs a browser in.
+    Login {
+        /// Address of the server in the browser.
+        #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:7717")]
+        url: String,
+        /// Right of the browser: read, approve, steer or write [default: all]. Repeatable.
+        #[arg(long, value_name = "SCOPE", value_parser = scopes())]
+        scope: Vec<TokenScope>,
+    },
 }
 
 #[derive(Subcommand)]
@@ -752,6 +824,9 @@ pub struct ExtraLimits {
     /// Continue in this mode: plan, ask or auto [default: the mode that the task has].
     #[arg(long, value_name = "MODE", value_parser = modes())]
     pub mode: Option<WorkMode>,
+    /// Handling of calls that need approval [default: the configuration; or ask at a terminal, deny elsewhere].
+    #[arg(long, value_name = "MODE")]
+    pub approvals: Option<ApprovalMode>,
 }
 
 #[derive(ClapArgs, Clone)]

@@ -18,9 +18,11 @@ mod mcp;
 mod models;
 pub mod review;
 mod run;
+mod serve;
 mod servers;
 mod sessions;
 mod tasks;
+mod tokens;
 mod top;
 mod trust;
 mod worker;
@@ -73,6 +75,8 @@ pub fn dispatch(CliArgs { global, command }: CliArgs) -> Result<ExitCode> {
         CliCommand::Leases(args) => block_on(leases::run(&global, args)),
         CliCommand::Worker(args) => block_on(worker::run(&global, &args)),
         CliCommand::Mcp(args) => block_on(mcp::run(&global, args)),
+        CliCommand::Serve(args) => block_on(serve::run(&global, args)),
+        CliCommand::Tokens(command) => tokens::run(&global, command),
         CliCommand::Cost(args) => block_on(cost::run(&global, &args)),
         CliCommand::Servers(args) => block_on(servers::run(&global, args.command)),
         CliCommand::Approvals(command) => block_on(approvals::run(&global, command)),

@@ -30,7 +30,7 @@ macro_rules! files {
     };
 }
 
-files! { "core" "runtime" "sandbox" "git" "review" "tools" "store" "models" "telemetry" "mcp" "servers" "terminal" "console" "setup" "cli" "help" "definitions" }
+files! { "core" "runtime" "sandbox" "git" "review" "tools" "store" "models" "telemetry" "mcp" "http" "servers" "terminal" "console" "setup" "cli" "help" "definitions" }
 
 /// A message in the language of this process. [`crate::say!`] calls this.
 pub fn say(key: &str, arguments: &[(&'static str, Argument)]) -> String {

@@ -1,9 +1,10 @@
 //! Network access. `ConnectionPool` reaches an endpoint that the operator named. `PinnedClient` reaches addresses that a
-//! model or a server named, and connects only to IP addresses that were checked.
+//! model or a server named, and connects only to IP addresses that were checked. `door` guards our own servers.
 
 #![forbid(unsafe_code)]
 
 mod connection;
+pub mod door;
 mod idle;
 mod pinned;
 mod pool;

@@ -153,7 +153,7 @@ pub(crate) fn tell_created(
 }
 
 /// Creates the fact that introduces a task to observers.
-pub(crate) fn task_fact(parent: Option<&TaskId>, start: &TaskStart) -> LiveFact {
+pub fn task_fact(parent: Option<&TaskId>, start: &TaskStart) -> LiveFact {
     LiveFact::Task {
         agent: start.agent.name.to_string(),
         parent: parent.cloned(),

@@ -1,6 +1,7 @@
 //! Ports: the runtime's interfaces to the outside. Each has one conformance suite that every implementation passes.
 
 mod agent;
+mod catalog;
 mod messages;
 mod model;
 mod observer;
@@ -11,6 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use agent::*;
+pub use catalog::*;
 pub use messages::*;
 pub use model::*;
 pub use observer::*;

@@ -466,26 +466,51 @@ pub(crate) fn snapshots(connection: &Connection, number: i64) -> Result<Vec<Cont
     Ok(snapshot_rows(connection, number)?)
 }
 
+/// A session's row, with `?1` for the present. A dot ends the session in a task's id, and `/` is the character after it.
+const SESSIONS: &str =
+    "SELECT id, coalesce((SELECT title FROM tasks WHERE id = s.id), ''), workspace, created_ms, archived_ms,
+         (SELECT count(*) FROM tasks WHERE id = s.id)
+             + (SELECT count(*) FROM tasks WHERE id > s.id || '.' AND id < s.id || '/'),
+         (SELECT count(*) FROM context
+          WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?1)),
+         (SELECT coalesce(sum(tokens), 0) FROM context
+          WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?1)),
+         number
+     FROM sessions s WHERE deleted_ms IS NULL";
+
 pub(crate) fn sessions(
     connection: &Connection,
     limit: u32,
     now_ms: u64,
 ) -> Result<Vec<SessionRow>, StoreRefusal> {
-    // A dot ends the session in a task's id, and `/` is the character after it.
+    let page = session_page(connection, None, limit, now_ms)?;
+    Ok(page.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Lists sessions with numbers below `before`, newest first.
+pub(crate) fn session_page(
+    connection: &Connection,
+    before: Option<u64>,
+    limit: u32,
+    now_ms: u64,
+) -> Result<Vec<(u64, SessionRow)>, StoreRefusal> {
+    let before = before.map_or(i64::MAX, signed);
     let rows = connection
-        .prepare_cached(
-            "SELECT id, coalesce((SELECT title FROM tasks WHERE id = s.id), ''), workspace, created_ms, archived_ms,
-                 (SELECT count(*) FROM tasks WHERE id = s.id)
-                     + (SELECT count(*) FROM tasks WHERE id > s.id || '.' AND id < s.id || '/'),
-                 (SELECT count(*) FROM context
-                  WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?2)),
-                 (SELECT coalesce(sum(tokens), 0) FROM context
-                  WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?2))
-             FROM sessions s WHERE deleted_ms IS NULL ORDER BY number DESC LIMIT ?1",
-        )?
-        .query_map(params![limit, signed(now_ms)], session_row)?
+        .prepare_cached(&format!("{SESSIONS} AND number < ?2 ORDER BY number DESC LIMIT ?3"))?
+        .query_map(params![signed(now_ms), before, limit], |row| Ok((unsigned(row, 8)?, session_row(row)?)))?
         .collect::<rusqlite::Result<_>>()?;
     Ok(rows)
+}
+
+pub(crate) fn session_named(
+    connection: &Connection,
+    session: &str,
+    now_ms: u64,
+) -> Result<Option<SessionRow>, StoreRefusal> {
+    Ok(connection
+        .prepare_cached(&format!("{SESSIONS} AND id = ?2"))?
+        .query_row(params![signed(now_ms), session], session_row)
+        .optional()?)
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {

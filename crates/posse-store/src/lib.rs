@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod approvals;
+mod catalog;
 mod commit;
 mod context;
 mod fault;
@@ -43,6 +44,8 @@ use crate::reader::StoreReader;
 use crate::retention::Keeper;
 use crate::writer::StoreWriter;
 
+pub use posse_runtime::ports::{SpendingGroup, SpendingLine};
+
 pub use crate::open::StoreHealth;
 pub use crate::retention::{RewriteConsent, SpaceReturn, StoreSize, TaskTree};
 pub use crate::sweep::{
@@ -61,28 +64,6 @@ impl Default for StoreSettings {
     fn default() -> Self {
         Self { busy_max: Duration::from_secs(30) }
     }
-}
-
-/// Key by which spending is summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpendingGroup {
-    Agent,
-    /// Calls without a reply have no model.
-    Model,
-    /// In local time.
-    Day,
-    Workspace,
-    /// A session's own task with everything below it.
-    Session,
-}
-
-/// The spending of one agent, model, day or workspace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpendingLine {
-    pub name: String,
-    pub total: SpendingTotal,
-    /// Input tokens that the provider's cache served.
-    pub cached_tokens: u64,
 }
 
 /// Filter of a task list; all given parts must match.

@@ -3,7 +3,7 @@
 use posse_core::Result;
 use posse_core::id::TaskId;
 use posse_runtime::ports::{
-    MessageReceipt, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState, RECEIPTS_MAX,
+    MessageNews, MessageReceipt, NewQuestion, ParentQuestion, QuestionAnswer, QuestionState, RECEIPTS_MAX,
     SteeringMessage, TaskQuestion, UNREAD_MAX,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -179,6 +179,36 @@ pub(crate) fn queued(connection: &Connection, session: &str) -> Result<Vec<Steer
 }
 
 /// Returns the newest question of a task.
+/// Lists the open questions of running tasks, oldest first. Few tasks run, so their questions are cheap.
+pub(crate) fn open_questions(connection: &Connection) -> Result<Vec<(TaskId, ParentQuestion)>, StoreRefusal> {
+    let mut statement = connection.prepare_cached(
+        "SELECT place, text, options, is_open, answer, tasks.id FROM tasks
+         CROSS JOIN questions ON questions.task = tasks.number
+         WHERE status = 'running' AND is_open ORDER BY questions.number",
+    )?;
+    let rows = statement
+        .query_map([], |row| Ok((TaskId::from_store(row.get(5)?), question_row(row)?.question)))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(rows)
+}
+
+/// Lists messages that are queued, or were sent after `after`, oldest first.
+pub(crate) fn news(connection: &Connection, after: i64) -> Result<Vec<MessageNews>, StoreRefusal> {
+    let mut statement = connection.prepare_cached(
+        "SELECT messages.number, id, key, turn FROM messages CROSS JOIN tasks ON tasks.number = task
+         WHERE messages.number > ?1 OR turn IS NULL ORDER BY messages.number",
+    )?;
+    let news = |row: &Row<'_>| {
+        Ok(MessageNews {
+            number: unsigned(row, 0)?,
+            task: TaskId::from_store(row.get(1)?),
+            key: row.get(2)?,
+            receipt: receipt_of(row.get(3)?),
+        })
+    };
+    Ok(statement.query_map([after], news)?.collect::<rusqlite::Result<_>>()?)
+}
+
 pub(crate) fn newest(connection: &Connection, task: &TaskId) -> Result<Option<TaskQuestion>, StoreRefusal> {
     let (number, _) = number(connection, task)?;
     let newest = connection

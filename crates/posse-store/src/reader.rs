@@ -329,7 +329,7 @@ pub(crate) fn cancel_requests(connection: &Connection) -> Result<Vec<TaskId>, St
     Ok(requested)
 }
 
-fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+pub(crate) fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
     Ok(TaskRow {
         id: TaskId::from_store(row.get(0)?),
         parent: row.get::<_, Option<String>>(1)?.map(TaskId::from_store),

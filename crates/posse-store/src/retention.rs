@@ -132,6 +132,14 @@ pub(crate) struct Site<'a> {
     busy_max: Duration,
 }
 
+/// The number of the newest append to any journal.
+const NEWEST_ARRIVAL: &str = "SELECT coalesce(max(arrival), 0) FROM journal";
+
+/// Keeps the number of the newest append when its row is deleted, in a row of no task: followers read on from a number, so none may be
+/// given twice.
+const KEEP_ARRIVALS: &str = "INSERT OR REPLACE INTO journal (arrival, position, kind, at_ms, payload)
+     SELECT ?1, -1, '', 0, x'' WHERE ?1 > (SELECT coalesce(max(arrival), 0) FROM journal)";
+
 impl Site<'_> {
     fn failed(&self, error: rusqlite::Error) -> Error {
         fault::from_sqlite(self.path, error)
@@ -153,9 +161,11 @@ impl Site<'_> {
             if !tree.matches(&members) {
                 return Ok(false);
             }
+            let newest = connection.query_row(NEWEST_ARRIVAL, [], |row| row.get::<_, i64>(0))?;
             for member in &members {
                 delete_task(connection, member)?;
             }
+            connection.prepare_cached(KEEP_ARRIVALS)?.execute([newest])?;
             // A session is deleted with its own task. One without stays: external programs reconnect to it.
             if tree.root.as_str() == tree.root.session() {
                 context::forget_session(connection, tree.root.session(), crate::signed(now_ms))?;

@@ -48,7 +48,7 @@ impl HelpHeadings {
 
     /// Returns the heading of an argument. Commands with few options need no groups.
     fn of(self, command: &str, arg: &Arg) -> &'static str {
-        const GROUPED: &[&str] = &["help-run", "help-chat", "help-review", "help-mcp"];
+        const GROUPED: &[&str] = &["help-run", "help-chat", "help-review", "help-mcp", "help-serve"];
         let is_grouped = GROUPED.contains(&command);
         match arg.get_id().as_str() {
             _ if arg.is_positional() => self.arguments,

@@ -114,7 +114,7 @@ async fn serve(global: &GlobalArgs, args: McpArgs) -> Result<ExitCode> {
 }
 
 /// Resolves when the host ends the server with a signal; often its tasks are not done by then.
-async fn told_to_stop() -> Result<()> {
+pub(super) async fn told_to_stop() -> Result<()> {
     let mut interrupt = signals::receiver(SignalKind::interrupt())?;
     let mut end = EndSignals::listen()?;
     tokio::select! {
@@ -125,7 +125,7 @@ async fn told_to_stop() -> Result<()> {
 }
 
 /// Applies `on_exit` to running tasks.
-async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Result<()> {
+pub(super) async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Result<()> {
     if hosted.unfinished().is_empty() {
         return Ok(());
     }
@@ -145,7 +145,7 @@ async fn leave(global: &GlobalArgs, hosted: &HostSession, on_exit: OnExit) -> Re
 }
 
 /// Options and grant that the session is opened with.
-struct ServerPlan {
+pub(super) struct ServerPlan {
     how: RunOptions,
     write: Vec<String>,
     agent: Agent,
@@ -155,7 +155,7 @@ struct ServerPlan {
 }
 
 /// Builds the MCP server of this directory and the plan for its session.
-async fn prepare(
+pub(super) async fn prepare(
     setup: &Setup,
     args: McpArgs,
     leaving: CancellationToken,
@@ -193,7 +193,7 @@ async fn prepare(
     Ok((McpServer::new(serving), ServerPlan { how, write: args.write, agent, store, session_id, facades }))
 }
 
-async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
+pub(super) async fn open(setup: &Setup, plan: ServerPlan) -> Result<Arc<HostSession>> {
     let ServerPlan { how, write, agent, store, session_id, facades } = plan;
     setup.meet_servers(&how).await;
     let found = setup.tools()?;

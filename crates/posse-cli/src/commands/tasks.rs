@@ -69,7 +69,7 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
 async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result<ExitCode> {
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
-    let common = TaskFlags { max_cost: more.max_cost, ..TaskFlags::default() };
+    let common = TaskFlags { max_cost: more.max_cost, approvals: more.approvals, ..TaskFlags::default() };
     let how = RunOptions { common, mode: more.mode, ..RunOptions::default() };
     // A review report is printed in one piece, so its progress is for people.
     let is_review = ReviewPlan::of(start).is_some();

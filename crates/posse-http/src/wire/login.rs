@@ -17,6 +17,27 @@ pub enum TokenScope {
     Write,
 }
 
+impl TokenScope {
+    /// Every scope, the narrowest first.
+    pub const ALL: [TokenScope; 4] =
+        [TokenScope::Read, TokenScope::Approve, TokenScope::Steer, TokenScope::Write];
+
+    /// Returns the wire name of the scope.
+    pub fn wire(self) -> &'static str {
+        match self {
+            TokenScope::Read => "read",
+            TokenScope::Approve => "approve",
+            TokenScope::Steer => "steer",
+            TokenScope::Write => "write",
+        }
+    }
+
+    /// Parses a wire name.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.wire() == word)
+    }
+}
+
 /// A single-use code from the fragment of a login link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -139,7 +139,7 @@ pub enum ActivityKind {
     Verify,
     /// Between two steps.
     Working,
-    /// Nobody drives it.
+    /// Without a process that drives it.
     Interrupted,
 }
 

@@ -2,20 +2,14 @@
 //! DNS rebinding, the `Origin` check stops pages of other sites. No response renders as a web page. Clients
 //! without the token cannot crowd out those that have it.
 
-mod connections;
-mod guard;
-
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{CONNECTION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -24,32 +18,19 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
+use posse_net::door::{ConnectionPlace, ConnectionTable, HARMLESS, HEAD_WAIT, HostError, accept};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use self::connections::{ConnectionPlace, ConnectionTable};
-use self::guard::HostError;
-pub use self::guard::RequestGuard;
 use super::wire::LINE_BYTES_MAX;
+pub use posse_net::door::RequestGuard;
 
 /// The path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
-/// Time limit for a request's head.
-const HEAD_WAIT: Duration = Duration::from_secs(10);
-/// Pause after a failed accept, for example when file descriptors run out.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Headers that keep a browser from rendering a response as a page. A response may repeat text of the
-/// request, a model or a file.
-const HARMLESS: [(HeaderName, &str); 4] = [
-    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
-    (REFERRER_POLICY, "no-referrer"),
-    (CACHE_CONTROL, "no-store"),
-];
 /// Content types of the protocol; any other response becomes plain text.
 const SPOKEN: [&str; 2] = ["application/json", "text/event-stream"];
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -64,49 +45,72 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener> {
 }
 
 type Service<H> = StreamableHttpService<H, LocalSessionManager>;
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+/// Response of the endpoint.
+pub type EndpointResponse = Response<BoxBody<Bytes, Infallible>>;
 
-/// Serves until `ending` fires. Each protocol session gets a handler of its own.
+/// The MCP endpoint without access rules: the server that it is mounted on checks token, host and connection first.
+pub struct McpEndpoint<H: ServerHandler>(Service<H>);
+
+impl<H: ServerHandler> Clone for McpEndpoint<H> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<H: ServerHandler> McpEndpoint<H> {
+    /// Creates the endpoint. Each protocol session gets a handler of its own. Hosts and origins of `guard` are checked again
+    /// by the protocol's own implementation.
+    pub fn new(
+        handler: impl Fn() -> H + Send + Sync + 'static,
+        guard: &RequestGuard,
+        ending: CancellationToken,
+    ) -> Self {
+        let config = StreamableHttpServerConfig::default()
+            .with_allowed_hosts(guard.hosts.clone())
+            .with_allowed_origins(guard.origins.clone())
+            .enforce_origin_validation()
+            .with_max_request_body_bytes(LINE_BYTES_MAX)
+            .with_cancellation_token(ending);
+        Self(StreamableHttpService::new(move || Ok(handler()), Arc::default(), config))
+    }
+
+    /// Answers a request.
+    pub async fn respond<B>(&self, request: Request<B>) -> EndpointResponse
+    where
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: std::fmt::Display + Send,
+    {
+        harmless(self.0.handle(request).await)
+    }
+}
+
+/// Serves until `ending` fires.
 pub async fn serve<H: ServerHandler>(
     listener: TcpListener,
     handler: impl Fn() -> H + Send + Sync + 'static,
     guard: RequestGuard,
     ending: CancellationToken,
 ) {
-    let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(guard.hosts.clone())
-        .with_allowed_origins(guard.origins.clone())
-        .enforce_origin_validation()
-        .with_max_request_body_bytes(LINE_BYTES_MAX)
-        .with_cancellation_token(ending.clone());
-    let service: Service<H> = StreamableHttpService::new(move || Ok(handler()), Arc::default(), config);
-    let (guard, connections) = (Arc::new(guard), Arc::new(ConnectionTable::default()));
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            () = ending.cancelled() => return,
-        };
-        let Ok((stream, peer)) = accepted else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        let (service, guard, ending) = (service.clone(), guard.clone(), ending.clone());
-        let place = Arc::new(connections.enter(peer.ip()));
-        tokio::spawn(async move {
+    let endpoint = McpEndpoint::new(handler, &guard, ending.clone());
+    let guard = Arc::new(guard);
+    let end = ending.clone();
+    let serve_one = move |stream, _, place| {
+        let (endpoint, guard, end) = (endpoint.clone(), guard.clone(), end.clone());
+        async move {
             tokio::select! {
-                // Check an arrived token before the connection can be evicted.
                 biased;
-                () = converse(stream, service, guard, place.clone()) => {}
-                () = place.evicted() => {}
-                () = ending.cancelled() => {}
+                () = converse(stream, endpoint, guard, place) => {}
+                () = end.cancelled() => {}
             }
-        });
-    }
+        }
+    };
+    accept(listener, Arc::new(ConnectionTable::default()), ending, serve_one).await;
 }
 
 async fn converse<H: ServerHandler>(
     stream: TcpStream,
-    service: Service<H>,
+    service: McpEndpoint<H>,
     guard: Arc<RequestGuard>,
     place: Arc<ConnectionPlace>,
 ) {
@@ -123,11 +127,11 @@ async fn converse<H: ServerHandler>(
 }
 
 async fn answer<H: ServerHandler>(
-    service: &Service<H>,
+    service: &McpEndpoint<H>,
     guard: &RequestGuard,
     place: &ConnectionPlace,
     request: Request<Incoming>,
-) -> Answer {
+) -> EndpointResponse {
     if !guard.knows(request.headers()) {
         let mut refused =
             last(StatusCode::UNAUTHORIZED, "Unauthorized: the bearer token is missing or wrong");
@@ -147,26 +151,26 @@ async fn answer<H: ServerHandler>(
         }
     }
     match request.uri().path() {
-        PATH => service.handle(request).await,
+        PATH => service.respond(request).await,
         _ => plain(StatusCode::NOT_FOUND, "Not found: the server is at /mcp"),
     }
 }
 
 /// Builds a refusal that also closes the connection.
-fn last(status: StatusCode, text: &'static str) -> Answer {
+fn last(status: StatusCode, text: &'static str) -> EndpointResponse {
     let mut response = plain(status, text);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Answer {
+fn plain(status: StatusCode, text: &'static str) -> EndpointResponse {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *response.status_mut() = status;
     response
 }
 
 /// Adds the headers that keep a browser from rendering the response as a page.
-fn harmless(mut answer: Answer) -> Answer {
+fn harmless(mut answer: EndpointResponse) -> EndpointResponse {
     let headers = answer.headers_mut();
     for (name, value) in HARMLESS {
         headers.insert(name, HeaderValue::from_static(value));

@@ -324,6 +324,21 @@ cost-unpriced = für { $tokens } ist kein Preis bekannt: trage ihn unter `[price
 ## commands/mcp.rs
 
 mcp-no-pipes = Standardeingabe und -ausgabe sind nicht benutzbar
+serve-listening = erreichbar unter { $url }
+serve-beyond-loopback = { $address } ist von anderen Maschinen erreichbar, und nichts würde die Tokens verschlüsseln
+serve-beyond-loopback-hint = gib `--tls-cert` und `--tls-key` an, oder stelle einen Proxy mit TLS davor und sage `--behind-proxy --public-url https://…`
+serve-ending = der Server wird beendet
+public-url-invalid = `{ $url }` ist keine Adresse wie https://posse.example
+token-shown-once = das Token `{ $name }` ({ $scopes }) wird nur jetzt gezeigt
+token-unknown = es gibt kein Token `{ $name }`
+token-unknown-hint = `posse tokens list` zeigt, welche es gibt
+token-revoked = das Token `{ $name }` ist widerrufen
+no-tokens = es gibt keine Tokens; `posse tokens add NAME` legt eines an
+login-link-once = der Link funktioniert einmal, innerhalb von zehn Minuten
+column-name = NAME
+column-kind = ART
+column-scopes = RECHTE
+column-expires = LÄUFT AB
 mcp-listening = erreichbar unter http://{ $address }{ $path } · Token: { $place }
 mcp-handed-over = Aufgaben, die in einem eigenen Prozess weiterlaufen: { $count }
 mcp-install-where = für { $host }, in { $file }:

@@ -412,6 +412,21 @@ cost-unpriced = no price is known for { $tokens }: add it under `[prices]` in yo
 ## commands/mcp.rs
 
 mcp-no-pipes = standard input and output cannot be used
+serve-listening = listening on { $url }
+serve-beyond-loopback = { $address } can be reached from other machines, and nothing would encrypt the tokens
+serve-beyond-loopback-hint = give `--tls-cert` and `--tls-key`, or put a proxy with TLS in front and say `--behind-proxy --public-url https://…`
+serve-ending = the server is ending
+public-url-invalid = `{ $url }` is no address such as https://posse.example
+token-shown-once = the token `{ $name }` ({ $scopes }) is shown only now
+token-unknown = there is no token `{ $name }`
+token-unknown-hint = `posse tokens list` shows those there are
+token-revoked = the token `{ $name }` is revoked
+no-tokens = there are no tokens; `posse tokens add NAME` makes one
+login-link-once = the link works once, within ten minutes
+column-name = NAME
+column-kind = KIND
+column-scopes = SCOPES
+column-expires = EXPIRES
 mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tasks that go on in a process of their own: { $count }
 mcp-install-where = for { $host }, in { $file }:

@@ -324,6 +324,21 @@ cost-unpriced = no se conoce el precio de { $tokens }: añádelo en `[prices]` d
 ## commands/mcp.rs
 
 mcp-no-pipes = la entrada y la salida estándar no se pueden usar
+serve-listening = a la escucha en { $url }
+serve-beyond-loopback = { $address } es accesible desde otras máquinas, y nada cifraría los tokens
+serve-beyond-loopback-hint = indica `--tls-cert` y `--tls-key`, o pon delante un proxy con TLS e indica `--behind-proxy --public-url https://…`
+serve-ending = el servidor está terminando
+public-url-invalid = `{ $url }` no es una dirección como https://posse.example
+token-shown-once = el token `{ $name }` ({ $scopes }) se muestra solo ahora
+token-unknown = no hay ningún token `{ $name }`
+token-unknown-hint = `posse tokens list` muestra los que hay
+token-revoked = el token `{ $name }` está revocado
+no-tokens = no hay tokens; `posse tokens add NAME` crea uno
+login-link-once = el enlace funciona una vez, durante diez minutos
+column-name = NOMBRE
+column-kind = TIPO
+column-scopes = PERMISOS
+column-expires = CADUCA
 mcp-listening = a la escucha en http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tareas que continúan en un proceso propio: { $count }
 mcp-install-where = para { $host }, en { $file }:

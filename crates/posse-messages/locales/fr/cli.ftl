@@ -324,6 +324,21 @@ cost-unpriced = aucun prix connu pour { $tokens } : ajoutez-le sous `[prices]` d
 ## commands/mcp.rs
 
 mcp-no-pipes = l'entrée et la sortie standard sont inutilisables
+serve-listening = à l'écoute sur { $url }
+serve-beyond-loopback = { $address } est accessible depuis d'autres machines, et rien ne chiffrerait les jetons
+serve-beyond-loopback-hint = donnez `--tls-cert` et `--tls-key`, ou placez devant un proxy avec TLS et dites `--behind-proxy --public-url https://…`
+serve-ending = le serveur s'arrête
+public-url-invalid = `{ $url }` n'est pas une adresse comme https://posse.example
+token-shown-once = le jeton `{ $name }` ({ $scopes }) n'est affiché que maintenant
+token-unknown = il n'y a pas de jeton `{ $name }`
+token-unknown-hint = `posse tokens list` montre ceux qui existent
+token-revoked = le jeton `{ $name }` est révoqué
+no-tokens = il n'y a pas de jetons ; `posse tokens add NAME` en crée un
+login-link-once = le lien fonctionne une fois, pendant dix minutes
+column-name = NOM
+column-kind = TYPE
+column-scopes = DROITS
+column-expires = EXPIRE
 mcp-listening = à l'écoute sur http://{ $address }{ $path } · jeton : { $place }
 mcp-handed-over = tâches qui continuent dans leur propre processus : { $count }
 mcp-install-where = pour { $host }, dans { $file } :

@@ -276,6 +276,21 @@ cost-unpriced = { $tokens } の価格が不明です。設定の `[prices]` に�
 ## commands/mcp.rs
 
 mcp-no-pipes = 標準入出力を使用できません
+serve-listening = { $url } で待機中
+serve-beyond-loopback = { $address } は他のマシンから到達でき、トークンを暗号化するものがありません
+serve-beyond-loopback-hint = `--tls-cert` と `--tls-key` を指定するか、TLS 対応のプロキシを手前に置いて `--behind-proxy --public-url https://…` を指定してください
+serve-ending = サーバーは終了するところです
+public-url-invalid = `{ $url }` は https://posse.example のようなアドレスではありません
+token-shown-once = トークン `{ $name }` ({ $scopes }) は今だけ表示されます
+token-unknown = トークン `{ $name }` はありません
+token-unknown-hint = `posse tokens list` であるものを確認できます
+token-revoked = トークン `{ $name }` を取り消しました
+no-tokens = トークンはありません。`posse tokens add NAME` で作成できます
+login-link-once = リンクは 10 分以内に一度だけ使えます
+column-name = 名前
+column-kind = 種類
+column-scopes = 権限
+column-expires = 期限
 mcp-listening = http://{ $address }{ $path } で待機中 · トークン: { $place }
 mcp-handed-over = 独自のプロセスで続行するタスク: { $count }
 mcp-install-where = { $host } 用、{ $file } に:

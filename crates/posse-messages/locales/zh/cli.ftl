@@ -276,6 +276,21 @@ cost-unpriced = { $tokens } 没有已知价格：请在配置的 `[prices]` 中�
 ## commands/mcp.rs
 
 mcp-no-pipes = 无法使用标准输入和输出
+serve-listening = 正在监听 { $url }
+serve-beyond-loopback = { $address } 可从其他机器访问，而令牌不会被加密
+serve-beyond-loopback-hint = 请给出 `--tls-cert` 和 `--tls-key`，或在前面放置带 TLS 的代理并指定 `--behind-proxy --public-url https://…`
+serve-ending = 服务器正在结束
+public-url-invalid = `{ $url }` 不是 https://posse.example 这样的地址
+token-shown-once = 令牌 `{ $name }`（{ $scopes }）只在此时显示
+token-unknown = 没有令牌 `{ $name }`
+token-unknown-hint = `posse tokens list` 会列出现有令牌
+token-revoked = 令牌 `{ $name }` 已吊销
+no-tokens = 没有令牌；`posse tokens add NAME` 可以创建一个
+login-link-once = 该链接在十分钟内可使用一次
+column-name = 名称
+column-kind = 类型
+column-scopes = 权限
+column-expires = 到期
 mcp-listening = 正在监听 http://{ $address }{ $path } · 令牌：{ $place }
 mcp-handed-over = 在独立进程中继续的任务：{ $count }
 mcp-install-where = 用于 { $host }，写入 { $file }：

@@ -11,6 +11,7 @@ use posse_core::agent::Agent;
 use posse_core::approval::{self, ParkedCall};
 use posse_core::budget::BudgetCaps;
 use posse_core::id::TaskId;
+use posse_core::task::TaskRequest;
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinHandle;
@@ -21,7 +22,7 @@ use super::children::{ChildTasks, ParentTask};
 use super::facades::investigate;
 use super::{Session, shared_context, subagent};
 use crate::context::now_ms;
-use crate::delegation::{Delegation, DelegationCall, ReplyContent, TaskReport, ToolReply};
+use crate::delegation::{Delegation, DelegationCall, ReplyContent, SpawnReceipt, TaskReport, ToolReply};
 use crate::inbox::TaskInbox;
 use crate::ports::{ApprovalQuery, TaskFilter, TaskQuery, TaskRow, ToolOutput};
 
@@ -105,6 +106,12 @@ impl HostSession {
     /// Creates a call of this host. `key` is its idempotency key.
     pub fn call<'a>(&self, key: &'a str, cancel: &'a CancellationToken) -> DelegationCall<'a> {
         DelegationCall { key, cancel, time_left: TIME_LEFT }
+    }
+
+    /// Starts a task. A repeated request with this key gets the task of the first.
+    pub async fn spawn(&self, request: TaskRequest, key: &str) -> Result<SpawnReceipt> {
+        let _turn = self.begin(key).await?;
+        self.delegation.spawn(TaskRequest { key: Some(key.to_owned()), ..request }).await
     }
 
     /// Performs a call of the `subagent` tool.

@@ -1,5 +1,6 @@
 //! The store as its users see it: one process, several processes, killed processes, full and damaged disks.
 
+mod catalog;
 mod child;
 mod conformance;
 mod context;

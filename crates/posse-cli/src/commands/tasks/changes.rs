@@ -61,7 +61,7 @@ pub async fn patch(
 }
 
 /// Formats what the diff of a file lacks.
-fn gap_note(EditedFile { change, gap, .. }: &EditedFile) -> Option<String> {
+pub fn gap_note(EditedFile { change, gap, .. }: &EditedFile) -> Option<String> {
     gap.map(|gap| format!("{}: {}", visible(&change.path), gap.text()))
 }
 
@@ -165,7 +165,7 @@ async fn in_worktree(
 }
 
 /// Reads the patch of a worktree, with corrections that a person made in it since.
-fn worktree_patch(row: &TaskRow, worktree: &GitWorktree) -> Result<Vec<u8>> {
+pub fn worktree_patch(row: &TaskRow, worktree: &GitWorktree) -> Result<Vec<u8>> {
     if !is_at_work(row) {
         worktree.keep()?;
     }
@@ -178,18 +178,12 @@ fn worktree_patch(row: &TaskRow, worktree: &GitWorktree) -> Result<Vec<u8>> {
 
 pub async fn apply(global: &GlobalArgs, wanted: &str, protected: bool) -> Result<ExitCode> {
     let FoundWorktree { row, worktree, store } = FoundWorktree::of(global, wanted).await?;
-    refuse_at_work(&row, "apply")?;
-    if worktree.is_applied() {
+    let Some(AppliedTree { origin, changes }) = write_back(global, &store, &row, worktree, protected).await?
+    else {
         terminal::note(&say!("changes-applied-before", task = row.id));
         return Ok(ExitCode::SUCCESS);
-    }
-    let origin = worktree.origin().display().to_string();
-    let files = worktree.changed_files()?;
-    let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    refuse_leased(&*store, &row.id, WritePaths { workspace: origin.clone(), paths }).await?;
-    let setup = Setup::load_in(global, worktree.origin().to_owned())?;
-    let protection = (!protected).then(|| setup.sandbox.protection());
-    let AppliedChanges { written, merged, same } = worktree.apply(protection)?;
+    };
+    let AppliedChanges { written, merged, same } = changes;
     if global.json {
         terminal::out(
             &json!({
@@ -211,6 +205,33 @@ pub async fn apply(global: &GlobalArgs, wanted: &str, protected: bool) -> Result
     }
     terminal::note(&say!("changes-applied", origin));
     Ok(ExitCode::SUCCESS)
+}
+
+/// A worktree whose changes were written into the directory that it was made from.
+pub struct AppliedTree {
+    pub origin: String,
+    pub changes: AppliedChanges,
+}
+
+/// Writes the changes of a worktree back; `None` if that was done before.
+pub async fn write_back(
+    global: &GlobalArgs,
+    store: &SqliteStore,
+    row: &TaskRow,
+    worktree: GitWorktree,
+    protected: bool,
+) -> Result<Option<AppliedTree>> {
+    refuse_at_work(row, "apply")?;
+    if worktree.is_applied() {
+        return Ok(None);
+    }
+    let origin = worktree.origin().display().to_string();
+    let files = worktree.changed_files()?;
+    let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    refuse_leased(store, &row.id, WritePaths { workspace: origin.clone(), paths }).await?;
+    let setup = Setup::load_in(global, worktree.origin().to_owned())?;
+    let protection = (!protected).then(|| setup.sandbox.protection());
+    Ok(Some(AppliedTree { origin, changes: worktree.apply(protection)? }))
 }
 
 pub async fn discard(global: &GlobalArgs, wanted: &str) -> Result<ExitCode> {
@@ -242,7 +263,7 @@ impl FoundWorktree {
     }
 }
 
-fn without_worktree(row: &TaskRow) -> Error {
+pub fn without_worktree(row: &TaskRow) -> Error {
     Error::new(ErrorCode::InvalidRequest, say!("task-without-worktree", task = row.id))
         .hint(say!("task-without-worktree-hint"))
 }
@@ -261,7 +282,7 @@ pub fn refuse_driven(row: &TaskRow, what: &str) -> Result<()> {
 }
 
 /// Refuses for a running task, and for an interrupted one, which may be resumed and needs its files.
-fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
+pub fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
     if !row.state.is_running() {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// Maximum authenticated connections; each may hold a long-lived stream.
+/// Maximum authenticated connections unless the server says otherwise; each may hold a long-lived stream.
 const KNOWN_MAX: usize = 256;
 /// Maximum unauthenticated connections. A head arrives within milliseconds, so this suffices for hundreds of
 /// clients per second.
@@ -18,8 +18,16 @@ const STRANGERS_MAX: usize = 256;
 const PEER_MAX: usize = 128;
 
 /// The open connections of a server.
-#[derive(Default)]
-pub(super) struct ConnectionTable(Mutex<Connections>);
+pub struct ConnectionTable {
+    known_max: usize,
+    connections: Mutex<Connections>,
+}
+
+impl Default for ConnectionTable {
+    fn default() -> Self {
+        Self::with_known_max(KNOWN_MAX)
+    }
+}
 
 #[derive(Default)]
 struct Connections {
@@ -36,6 +44,11 @@ struct UnknownPeer {
 }
 
 impl ConnectionTable {
+    /// Creates a table for this many authenticated connections.
+    pub fn with_known_max(known_max: usize) -> Self {
+        Self { known_max, connections: Mutex::default() }
+    }
+
     /// Registers a connection, and evicts an unauthenticated one if there are too many.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> ConnectionPlace {
         let (peer, evicted) = (peer(address), CancellationToken::new());
@@ -48,7 +61,7 @@ impl ConnectionTable {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,7 +87,7 @@ impl Connections {
 }
 
 /// A connection's slot in the table, freed on drop.
-pub(super) struct ConnectionPlace {
+pub struct ConnectionPlace {
     table: Arc<ConnectionTable>,
     id: u64,
     evicted: CancellationToken,
@@ -88,7 +101,7 @@ impl ConnectionPlace {
             return true;
         }
         let mut connections = self.table.lock();
-        if connections.known >= KNOWN_MAX {
+        if connections.known >= self.table.known_max {
             return false;
         }
         // A connection evicted just now is no longer in the list, and stays connected.

@@ -1,6 +1,6 @@
 //! Access rules: the bearer token, and the `WebHost` that addresses this server.
 
-use http::header::{AUTHORIZATION, HOST};
+use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, Request};
 
 /// Access rules of a server.
@@ -16,12 +16,16 @@ pub struct RequestGuard {
 
 /// The reason why a request does not address this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HostError {
+pub enum HostError {
     /// No host, several, or an ambiguous one.
     Malformed,
     /// The host of another server.
     Foreign,
 }
+
+/// The request comes from a web page of another site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OriginError;
 
 impl RequestGuard {
     /// Creates the rules for a server that only this machine may reach.
@@ -33,20 +37,33 @@ impl RequestGuard {
     }
 
     /// Compares the bearer token of a request.
-    pub(super) fn knows(&self, headers: &HeaderMap) -> bool {
+    pub fn knows(&self, headers: &HeaderMap) -> bool {
         let Some(token) = &self.token else { return true };
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let given = given.and_then(|value| value.split_once(' '));
-        given
-            .is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("bearer") && same(given.trim(), token))
+        bearer(headers).is_some_and(|given| same(given, token))
     }
 
     /// Checks the single `WebHost` header, and the host of an absolute request target, which takes precedence.
-    pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), HostError> {
+    pub fn check_host<B>(&self, request: &Request<B>) -> Result<(), HostError> {
         let mut lines = request.headers().get_all(HOST).iter();
         let (Some(line), None) = (lines.next(), lines.next()) else { return Err(HostError::Malformed) };
         self.check(line.to_str().map_err(|_| HostError::Malformed)?)?;
         request.uri().authority().map_or(Ok(()), |authority| self.check(authority.as_str()))
+    }
+
+    /// Checks the origin of a web page: it must be one of `origins`, where the port `*` is any. Clients that are no browsers
+    /// send none.
+    pub fn check_origin(&self, headers: &HeaderMap) -> Result<(), OriginError> {
+        let mut lines = headers.get_all(ORIGIN).iter();
+        let Some(line) = lines.next() else { return Ok(()) };
+        let origin = line.to_str().map_err(|_| OriginError)?;
+        let matches = |allowed: &String| match allowed.strip_suffix(":*") {
+            Some(name) => origin.strip_prefix(name).is_some_and(is_port_suffix),
+            None => origin == allowed,
+        };
+        match lines.next().is_none() && self.origins.iter().any(matches) {
+            true => Ok(()),
+            false => Err(OriginError),
+        }
     }
 
     fn check(&self, text: &str) -> Result<(), HostError> {
@@ -92,8 +109,25 @@ fn parse_host(text: &str) -> Option<(&str, Option<u16>)> {
     Some((host, port))
 }
 
-/// Compares tokens in constant time.
-fn same(given: &str, token: &str) -> bool {
+/// Returns the bearer token of a request, if it has exactly one `Authorization` line.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut lines = headers.get_all(AUTHORIZATION).iter();
+    let (Some(line), None) = (lines.next(), lines.next()) else { return None };
+    let (scheme, token) = line.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// Tells whether this is `:port`, or nothing.
+fn is_port_suffix(text: &str) -> bool {
+    let is_port = |digits: &str| {
+        // A parser of numbers also takes a sign.
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.len() <= 5 && digits.parse::<u16>().is_ok()
+    };
+    text.is_empty() || text.strip_prefix(':').is_some_and(is_port)
+}
+
+/// Compares secrets in constant time.
+pub fn same(given: &str, token: &str) -> bool {
     given.len() == token.len()
         && given.bytes().zip(token.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
@@ -169,5 +203,39 @@ mod tests {
         assert_eq!(check("http://evil.example/mcp", &["localhost"]), Err(HostError::Foreign));
         assert_eq!(check("http://user@localhost/mcp", &["localhost"]), Err(HostError::Malformed));
         assert_eq!(check("http://localhost/mcp", &["evil.example"]), Err(HostError::Foreign));
+    }
+
+    #[test]
+    fn an_origin_is_compared_whole() {
+        let mut guard = RequestGuard::of_this_machine(None);
+        guard.origins.push("https://posse.example".to_owned());
+        let check = |origins: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for origin in origins {
+                headers.append(ORIGIN, origin.parse().unwrap());
+            }
+            guard.check_origin(&headers).is_ok()
+        };
+        assert!(check(&[]), "no browser");
+        for own in ["http://localhost", "http://localhost:7717", "http://[::1]:1", "https://posse.example"] {
+            assert!(check(&[own]), "{own}");
+        }
+        for foreign in [
+            "null",
+            "",
+            "http://localhost.evil.example",
+            "http://localhost:7717.evil.example",
+            "http://localhost:",
+            "http://localhost:99999",
+            "http://localhost:+1",
+            "https://localhost",
+            "https://posse.example:444",
+            "https://posse.example.evil",
+            "http://posse.example",
+            "http://evil.example",
+        ] {
+            assert!(!check(&[foreign]), "{foreign}");
+        }
+        assert!(!check(&["http://localhost", "http://evil.example"]), "one at most");
     }
 }

@@ -1,0 +1,34 @@
+# Deutsch. Das Glossar steht in core.ftl.
+
+http-invalid = die Anfrage ist ungültig: { $what }
+http-unauthenticated = das Token fehlt oder ist falsch, abgelaufen oder widerrufen
+http-not-json = der Inhalt muss JSON sein, mit `Content-Type: application/json`
+http-too-large = der Inhalt ist größer als { $most } Bytes
+http-host-malformed = eine Anfrage braucht genau einen `Host`, als Name oder Name:Port
+http-host-foreign = der `Host` ist nicht dieser Server
+http-origin-foreign = die Anfrage kommt von einer Seite eines anderen Servers
+http-origin-missing = eine Änderung mit einem Cookie braucht den `Origin`, den Browser senden
+http-too-many-failures = von dieser Adresse kamen zu viele Anfragen mit falschem Token oder Code
+http-too-many-requests = dieses Token hat zu viele Anfragen gestellt
+http-connections-used-up = der Server hat keine Verbindung mehr frei
+http-scope-missing = dem Token `{ $name }` fehlt das Recht `{ $scope }`
+http-no-route = diesen Pfad gibt es nicht
+http-no-method = der Pfad kennt diese Methode nicht
+http-no-call = die Aufgabe `{ $id }` hat keinen Aufruf `{ $call }`
+http-no-lease = die Aufgabe `{ $id }` hält keine Sperre
+http-lease-in-use = ein laufender Prozess hält die Sperre von `{ $id }`
+http-lease-in-use-hint = brich die Aufgabe ab oder sende `force`, um die Sperre wegzunehmen
+http-no-session = diese Sitzung gibt es nicht
+http-code-unknown = der Anmeldecode ist unbekannt, abgelaufen oder verbraucht
+http-code-unknown-hint = `posse tokens login` gibt einen neuen Link
+http-address-unusable = auf { $address } kann nicht gelauscht werden
+http-address-unusable-hint = wähle mit `--listen` eine andere Adresse oder einen anderen Port
+http-tls-unusable = die TLS-Datei `{ $path }` ist nicht verwendbar
+token-name-invalid = der Name eines Tokens besteht aus Buchstaben, Ziffern, `-`, `_` und `.`
+token-name-hint = er hat höchstens { $most } Zeichen
+token-exists = es gibt schon ein Token `{ $name }`
+token-exists-hint = wähle einen anderen Namen oder führe zuerst `posse tokens revoke { $name }` aus
+token-file-unreadable = die Tokens in `{ $path }` können nicht gelesen werden
+token-file-unwritable = die Tokens in `{ $path }` können nicht geschrieben werden
+tokens-too-many = es gibt schon { $most } Tokens
+no-random-numbers = das System liefert keine Zufallszahlen

@@ -1,0 +1,34 @@
+# Español. El glosario está en core.ftl.
+
+http-invalid = la petición no es válida: { $what }
+http-unauthenticated = el token falta, es incorrecto, caducó o fue revocado
+http-not-json = el cuerpo debe ser JSON, con `Content-Type: application/json`
+http-too-large = el cuerpo supera { $most } bytes
+http-host-malformed = una petición necesita exactamente un `Host`, como nombre o nombre:puerto
+http-host-foreign = el `Host` no es este servidor
+http-origin-foreign = la petición viene de una página de otro sitio
+http-origin-missing = un cambio con cookie necesita el `Origin` que envían los navegadores
+http-too-many-failures = llegaron demasiadas peticiones con un token o código incorrecto desde esta dirección
+http-too-many-requests = este token hizo demasiadas peticiones
+http-connections-used-up = al servidor no le quedan conexiones
+http-scope-missing = al token `{ $name }` le falta el permiso `{ $scope }`
+http-no-route = no existe esa ruta
+http-no-method = la ruta no admite este método
+http-no-call = la tarea `{ $id }` no tiene la llamada `{ $call }`
+http-no-lease = la tarea `{ $id }` no tiene ninguna reserva
+http-lease-in-use = un proceso activo tiene la reserva de `{ $id }`
+http-lease-in-use-hint = cancela la tarea o envía `force` para quitarle la reserva
+http-no-session = no existe esa sesión
+http-code-unknown = el código de acceso es desconocido, caducó o ya se usó
+http-code-unknown-hint = ejecuta `posse tokens login` para obtener un enlace nuevo
+http-address-unusable = no se puede escuchar en { $address }
+http-address-unusable-hint = elige otra dirección o puerto con `--listen`
+http-tls-unusable = el archivo TLS `{ $path }` no se puede usar
+token-name-invalid = el nombre de un token tiene letras, dígitos, `-`, `_` y `.`
+token-name-hint = tiene como máximo { $most } caracteres
+token-exists = ya existe un token `{ $name }`
+token-exists-hint = elige otro nombre o ejecuta antes `posse tokens revoke { $name }`
+token-file-unreadable = los tokens de `{ $path }` no se pueden leer
+token-file-unwritable = los tokens de `{ $path }` no se pueden escribir
+tokens-too-many = ya hay { $most } tokens
+no-random-numbers = el sistema no da números aleatorios

@@ -1,0 +1,34 @@
+# Français. Le glossaire est dans core.ftl.
+
+http-invalid = la requête n'est pas valide : { $what }
+http-unauthenticated = le jeton manque, est faux, expiré ou révoqué
+http-not-json = le corps doit être du JSON, avec `Content-Type: application/json`
+http-too-large = le corps dépasse { $most } octets
+http-host-malformed = une requête demande exactement un `Host`, sous la forme nom ou nom:port
+http-host-foreign = le `Host` n'est pas ce serveur
+http-origin-foreign = la requête vient d'une page d'un autre site
+http-origin-missing = une modification par cookie demande l'`Origin` que les navigateurs envoient
+http-too-many-failures = trop de requêtes avec un jeton ou un code faux sont venues de cette adresse
+http-too-many-requests = ce jeton a fait trop de requêtes
+http-connections-used-up = le serveur n'a plus de connexion libre
+http-scope-missing = il manque au jeton `{ $name }` le droit `{ $scope }`
+http-no-route = cette route n'existe pas
+http-no-method = la route n'accepte pas cette méthode
+http-no-call = la tâche `{ $id }` n'a pas d'appel `{ $call }`
+http-no-lease = la tâche `{ $id }` ne tient aucun bail
+http-lease-in-use = un processus vivant tient le bail de `{ $id }`
+http-lease-in-use-hint = annulez la tâche, ou envoyez `force` pour retirer le bail
+http-no-session = cette session n'existe pas
+http-code-unknown = le code de connexion est inconnu, expiré ou déjà utilisé
+http-code-unknown-hint = lancez `posse tokens login` pour un nouveau lien
+http-address-unusable = impossible d'écouter sur { $address }
+http-address-unusable-hint = choisissez une autre adresse ou un autre port avec `--listen`
+http-tls-unusable = le fichier TLS `{ $path }` est inutilisable
+token-name-invalid = le nom d'un jeton a des lettres, des chiffres, `-`, `_` et `.`
+token-name-hint = il a au plus { $most } caractères
+token-exists = il y a déjà un jeton `{ $name }`
+token-exists-hint = choisissez un autre nom, ou lancez d'abord `posse tokens revoke { $name }`
+token-file-unreadable = les jetons de `{ $path }` ne peuvent pas être lus
+token-file-unwritable = les jetons de `{ $path }` ne peuvent pas être écrits
+tokens-too-many = il y a déjà { $most } jetons
+no-random-numbers = le système ne donne pas de nombres aléatoires

@@ -1,0 +1,34 @@
+# 日本語。用語集は core.ftl にある。
+
+http-invalid = リクエストが正しくありません: { $what }
+http-unauthenticated = トークンがないか、誤っているか、期限切れか、取り消されています
+http-not-json = 本文は JSON で、`Content-Type: application/json` が必要です
+http-too-large = 本文が { $most } バイトを超えています
+http-host-malformed = リクエストには host または host:port の形の `Host` がちょうど 1 つ必要です
+http-host-foreign = `Host` がこのサーバーではありません
+http-origin-foreign = リクエストが別サイトのページから来ています
+http-origin-missing = Cookie による変更には、ブラウザが送る `Origin` が必要です
+http-too-many-failures = このアドレスから誤ったトークンやコードのリクエストが多すぎます
+http-too-many-requests = このトークンのリクエストが多すぎます
+http-connections-used-up = サーバーに空いている接続がありません
+http-scope-missing = トークン `{ $name }` には権限 `{ $scope }` がありません
+http-no-route = そのパスはありません
+http-no-method = そのパスにこのメソッドはありません
+http-no-call = タスク `{ $id }` に呼び出し `{ $call }` はありません
+http-no-lease = タスク `{ $id }` はリースを持っていません
+http-lease-in-use = 動作中のプロセスが `{ $id }` のリースを持っています
+http-lease-in-use-hint = タスクをキャンセルするか、`force` を送ってリースを取り上げてください
+http-no-session = そのセッションはありません
+http-code-unknown = ログインコードが不明か、期限切れか、使用済みです
+http-code-unknown-hint = `posse tokens login` で新しいリンクを作成してください
+http-address-unusable = { $address } で待ち受けできません
+http-address-unusable-hint = `--listen` で別のアドレスかポートを選んでください
+http-tls-unusable = TLS ファイル `{ $path }` は使えません
+token-name-invalid = トークンの名前には英字、数字、`-`、`_`、`.` が使えます
+token-name-hint = 最長 { $most } 文字です
+token-exists = トークン `{ $name }` はすでにあります
+token-exists-hint = 別の名前を選ぶか、先に `posse tokens revoke { $name }` を実行してください
+token-file-unreadable = `{ $path }` のトークンを読めません
+token-file-unwritable = `{ $path }` のトークンを書けません
+tokens-too-many = トークンがすでに { $most } 個あります
+no-random-numbers = システムから乱数を得られません

@@ -1,0 +1,34 @@
+# 简体中文。术语表见 core.ftl。
+
+http-invalid = 请求无效：{ $what }
+http-unauthenticated = 令牌缺失、错误、过期或已被吊销
+http-not-json = 正文必须是 JSON，并带有 `Content-Type: application/json`
+http-too-large = 正文超过 { $most } 字节
+http-host-malformed = 请求需要恰好一个 `Host`，形式为 host 或 host:port
+http-host-foreign = `Host` 不是这个服务器
+http-origin-foreign = 请求来自另一个站点的页面
+http-origin-missing = 用 cookie 进行更改时，需要浏览器发送的 `Origin`
+http-too-many-failures = 来自此地址的错误令牌或代码的请求过多
+http-too-many-requests = 此令牌的请求过多
+http-connections-used-up = 服务器没有空闲连接
+http-scope-missing = 令牌 `{ $name }` 缺少权限 `{ $scope }`
+http-no-route = 没有这个路径
+http-no-method = 该路径没有这个方法
+http-no-call = 任务 `{ $id }` 没有调用 `{ $call }`
+http-no-lease = 任务 `{ $id }` 没有租约
+http-lease-in-use = 一个存活的进程持有 `{ $id }` 的租约
+http-lease-in-use-hint = 请取消该任务，或发送 `force` 以收回租约
+http-no-session = 没有这个会话
+http-code-unknown = 登录代码未知、已过期或已使用
+http-code-unknown-hint = 运行 `posse tokens login` 获取新链接
+http-address-unusable = 无法监听 { $address }
+http-address-unusable-hint = 请用 `--listen` 选择其他地址或端口
+http-tls-unusable = TLS 文件 `{ $path }` 无法使用
+token-name-invalid = 令牌名称由字母、数字、`-`、`_` 和 `.` 组成
+token-name-hint = 最多 { $most } 个字符
+token-exists = 已有令牌 `{ $name }`
+token-exists-hint = 请选择其他名称，或先运行 `posse tokens revoke { $name }`
+token-file-unreadable = 无法读取 `{ $path }` 中的令牌
+token-file-unwritable = 无法写入 `{ $path }` 中的令牌
+tokens-too-many = 已有 { $most } 个令牌
+no-random-numbers = 系统没有提供随机数
