@@ -49,22 +49,22 @@ impl Agent {
     }
 
     /// Changes to a model that a person chose. What takes over when the earlier one is unknown does not concern this one.
-    pub fn choose_model(&mut self, choice: &ModelChoice) {
-        let ModelChoice { model, limits } = choice;
+    pub fn choose_model(&mut self, choice: &ChosenModel) {
+        let ChosenModel { model, limits } = choice;
         self.model.clone_from(model);
         self.default_model = None;
         limits.apply(&mut self.limits);
     }
 
     /// Returns the model and its limits as a choice for another task.
-    pub fn chosen_model(&self) -> ModelChoice {
-        ModelChoice { model: self.model.clone(), limits: ModelLimits::of(&self.limits) }
+    pub fn chosen_model(&self) -> ChosenModel {
+        ChosenModel { model: self.model.clone(), limits: ModelLimits::of(&self.limits) }
     }
 }
 
 /// A model that a person chose for a task under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelChoice {
+pub struct ChosenModel {
     /// `provider:model`.
     pub model: String,
     #[serde(flatten)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Agent, ModelChoice};
+use crate::agent::{Agent, ChosenModel};
 use crate::approval::{ApprovalScope, ApprovalVerdict, DecidedBy};
 use crate::board::SpawnTerms;
 use crate::budget::BudgetCaps;
@@ -151,7 +151,7 @@ pub enum Record {
     },
     /// A person chose another model, which answers from now on.
     ModelChosen {
-        choice: ModelChoice,
+        choice: ChosenModel,
         elapsed_ms: u64,
     },
     /// The budget did not allow the next model call.

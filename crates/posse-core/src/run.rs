@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::agent::ModelChoice;
+use crate::agent::ChosenModel;
 use crate::approval::{ApprovalVerdict, DecidedBy};
 use crate::budget::CallNeed;
 use crate::edits::FileChange;
@@ -544,7 +544,7 @@ impl Run {
     }
 
     /// Takes the limits of another model, which a person chose. It reads the same conversation.
-    pub fn on_model_chosen(&mut self, choice: &ModelChoice) {
+    pub fn on_model_chosen(&mut self, choice: &ChosenModel) {
         choice.limits.apply(&mut self.policy.limits);
         self.output_tokens = self.policy.limits.output_tokens_per_call;
     }

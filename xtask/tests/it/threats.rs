@@ -17,6 +17,8 @@ const STARTERS: &[&str] = &[
     "posse-cli/src/commands/mcp/doctor.rs",
     "posse-cli/src/commands/servers/login.rs",
     "posse-cli/src/commands/worker.rs",
+    // A shell command that the person types in a conversation.
+    "posse-console/src/chat/shell.rs",
     "posse-git/src/git.rs",
     "posse-sandbox/src/bubblewrap.rs",
     "posse-sandbox/src/supervisor.rs",

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use posse_core::Result;
-use posse_core::agent::{Agent, ModelChoice};
+use posse_core::agent::{Agent, ChosenModel};
 use posse_core::id::TaskId;
 use posse_core::mode::WorkMode;
 use posse_runtime::ports::{Observer, Store};
@@ -66,10 +66,10 @@ pub trait ChatHost {
     fn mode_line(&self) -> Result<String>;
 
     /// Finds a model by `provider:model` or alias; fails for one that cannot be used, or not within the budget.
-    fn find_model(&self, reference: &str) -> Result<ModelChoice>;
+    fn find_model(&self, reference: &str) -> Result<ChosenModel>;
 
     /// Changes the model of the messages that follow.
-    fn use_model(&mut self, choice: &ModelChoice);
+    fn use_model(&mut self, choice: &ChosenModel);
 
     /// Lists models that are known without asking a provider.
     fn known_models(&self) -> Vec<KnownModel>;

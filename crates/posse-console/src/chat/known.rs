@@ -25,7 +25,7 @@ const CHATS_MAX: usize = 100;
 /// Projects whose conversations are wanted.
 #[derive(Clone, Copy)]
 pub enum ChatScope<'a> {
-    /// Those with a workspace for which this holds.
+    /// Conversations with a workspace for which this holds.
     Project(&'a dyn Fn(&str) -> bool),
     /// All.
     All,
@@ -100,7 +100,7 @@ impl KnownChat {
 /// The last message of a conversation and what was said to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LastExchange {
-    /// What the person typed.
+    /// Text that the person typed.
     pub(super) message: String,
     /// Text of the replies.
     pub(super) reply: String,

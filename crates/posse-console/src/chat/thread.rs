@@ -1,6 +1,6 @@
 //! A conversation: which task it is, and what the next message brings with it.
 
-use posse_core::agent::ModelChoice;
+use posse_core::agent::ChosenModel;
 use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
 use posse_core::text::estimate_tokens;
@@ -41,7 +41,7 @@ pub struct ChatThread {
     session: String,
     mark: ChatMark,
     /// Model that was chosen since the last message.
-    model: Option<ModelChoice>,
+    model: Option<ChosenModel>,
     mode_changed: bool,
     /// Texts that go with the next message.
     enclosed: Vec<String>,
@@ -121,7 +121,7 @@ impl ChatThread {
     }
 
     /// Takes note of another model. Before the first message it is that of the agent.
-    pub fn change_model(&mut self, choice: ModelChoice) {
+    pub fn change_model(&mut self, choice: ChosenModel) {
         self.model = self.id.is_some().then_some(choice);
     }
 
@@ -172,10 +172,10 @@ mod tests {
 
     use super::*;
 
-    fn choice() -> ModelChoice {
+    fn choice() -> ChosenModel {
         let limits =
             ModelLimits { context_window: None, output_tokens_per_call: 1, output_tokens_per_call_max: 2 };
-        ModelChoice { model: "p:m".to_owned(), limits }
+        ChosenModel { model: "p:m".to_owned(), limits }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use posse_core::agent::ModelChoice;
+use posse_core::agent::ChosenModel;
 use posse_core::event::Event;
 use posse_core::fact::{LiveFact, SteerReceipt};
 use posse_core::grant::Grant;
@@ -32,12 +32,12 @@ pub enum ResumeMode {
     /// Continue with another message of the person.
     Message(String),
     /// Continue with another message, which another model answers from now on.
-    MessageTo { text: String, model: Box<ModelChoice> },
+    MessageTo { text: String, model: Box<ChosenModel> },
 }
 
 impl ResumeMode {
     /// Returns the model that the person chose, if it is another one.
-    pub fn chosen_model(&self) -> Option<&ModelChoice> {
+    pub fn chosen_model(&self) -> Option<&ChosenModel> {
         match self {
             ResumeMode::MessageTo { model, .. } => Some(model),
             ResumeMode::Message(_) | ResumeMode::Finish { .. } => None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::ErrorCode;
-use posse_core::agent::{ModelChoice, ModelLimits};
+use posse_core::agent::{ChosenModel, ModelLimits};
 use posse_core::budget::BudgetCaps;
 use posse_core::event::Event;
 use posse_core::journal::{Record, start_of};
@@ -198,7 +198,7 @@ async fn a_model_that_a_person_chose_is_journaled_and_has_its_own_limits() {
         output_tokens_per_call: 4_000,
         output_tokens_per_call_max: 8_000,
     };
-    let model = Box::new(ModelChoice { model: "other:small".to_owned(), limits });
+    let model = Box::new(ChosenModel { model: "other:small".to_owned(), limits });
     stage.go_on(ResumeMode::MessageTo { text: "go on".to_owned(), model }).await.unwrap();
     // It stays chosen.
     stage.go_on(ResumeMode::Message("and on".to_owned())).await.unwrap();

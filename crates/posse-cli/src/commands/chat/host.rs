@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use posse_console::chat::{ChatHost, FileExcerpt, KnownModel, OpenedSession};
 use posse_core::Result;
-use posse_core::agent::{Agent, ModelChoice, ModelLimits};
+use posse_core::agent::{Agent, ChosenModel, ModelLimits};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::mode::WorkMode;
@@ -67,7 +67,7 @@ impl<'a> SetupHost<'a> {
     }
 
     /// Returns the model that a flag asks for in a conversation that has another one.
-    pub(super) fn asked_model(&self) -> Result<Option<ModelChoice>> {
+    pub(super) fn asked_model(&self) -> Result<Option<ChosenModel>> {
         match (&self.source, &self.how.common.model) {
             (SessionSource::Earlier(_), Some(model)) => self.find_model(model).map(Some),
             _ => Ok(None),
@@ -181,17 +181,17 @@ impl ChatHost for SetupHost<'_> {
         Ok(self.setup().mode_line(choice, &grant))
     }
 
-    fn find_model(&self, reference: &str) -> Result<ModelChoice> {
+    fn find_model(&self, reference: &str) -> Result<ChosenModel> {
         let model = self.setup().config.models.resolve_alias(reference, &process_env)?;
         let chosen = self.setup().orchestrator_with(&self.how, model);
-        let choice = ModelChoice { model: chosen.model.clone(), limits: ModelLimits::of(&chosen.limits) };
+        let choice = ChosenModel { model: chosen.model.clone(), limits: ModelLimits::of(&chosen.limits) };
         let mut agent = self.lead.agent.clone();
         agent.choose_model(&choice);
         self.check_model(&agent)?;
         Ok(choice)
     }
 
-    fn use_model(&mut self, choice: &ModelChoice) {
+    fn use_model(&mut self, choice: &ChosenModel) {
         self.lead.agent.choose_model(choice);
     }
 
