@@ -30,26 +30,93 @@ struct Scene {
 enum SceneStep {
     /// Types a line and Enter.
     Line(&'static str),
+    /// Types a text.
+    Type(&'static str),
     /// Waits until the screen has this text.
     Wait(&'static str),
+    /// Waits until the screen has lost this text.
+    Gone(&'static str),
+    /// Lets the models go on that wait for this file.
+    Go(&'static str),
+    /// Presses a key until the screen has this text: some keys count only a moment after a question is shown.
+    PressUntil(&'static str, &'static str),
 }
 
+use SceneStep::{Go, Gone, Line, PressUntil, Type, Wait};
+
 const TASK: &str = "clear; posse run 'Review the auth code and write tests for what is missing'";
+const ASKED: &str = "clear; posse run --mode ask 'Review the auth code and write tests for what is missing'";
 
 const SCENES: &[Scene] = &[
     Scene {
         name: "run",
         title: "posse run with three subagents",
         columns: 110,
-        rows: 24,
-        steps: &[SceneStep::Line(TASK), SceneStep::Wait("t_03"), SceneStep::Wait("read src/session.rs")],
+        rows: 12,
+        steps: &[Line(TASK), Wait("queued: after t_01"), Wait("$0.006")],
     },
     Scene {
         name: "end",
         title: "The end of a run: answer, subagents, changed files, what to type next",
         columns: 110,
+        rows: 32,
+        steps: &[Go("begin"), Go("session"), Line(TASK), Wait("posse tasks show")],
+    },
+    Scene {
+        name: "approval",
+        title: "An approval above the live tree, with path and diff",
+        columns: 110,
+        rows: 20,
+        steps: &[Go("begin"), Line(ASKED), Wait("wants to edit src/auth.rs"), Wait("denied by itself")],
+    },
+    Scene {
+        name: "top",
+        title: "posse top: tasks by what they need, and the transcript of one",
+        columns: 130,
+        rows: 22,
+        steps: &[
+            Line("clear; posse run --model $SCRIPTS/review.yaml#chat 'Why is the login test flaky?'"),
+            Wait("posse tasks show"),
+            Go("begin"),
+            Line(ASKED),
+            Wait("wants to edit src/auth.rs"),
+            PressUntil("Escape", "? keys"),
+            PressUntil("q", "goes on"),
+            Line("clear; posse top"),
+            Wait("NEEDS INPUT 1"),
+            Type("g"),
+            Wait("waits for your approval"),
+        ],
+    },
+    Scene {
+        name: "chat",
+        title: "posse chat: an answer, and a menu of files",
+        columns: 100,
+        rows: 30,
+        steps: &[
+            Line("clear; posse chat --model $SCRIPTS/review.yaml#chat"),
+            Wait("? keys"),
+            Line("why is the login test flaky?"),
+            Wait("turn the comparison around?"),
+            Gone("Esc stops"),
+            Type("yes, and look at @src/ses"),
+            Wait("src/session.rs"),
+        ],
+    },
+    Scene {
+        name: "show",
+        title: "posse tasks show: what each turn did",
+        columns: 110,
         rows: 40,
-        steps: &[SceneStep::Line(TASK), SceneStep::Wait("Sessions never end"), SceneStep::Wait("tasks diff")],
+        steps: &[
+            Go("begin"),
+            Go("session"),
+            Line(TASK),
+            Wait("posse tasks show"),
+            Line("clear; posse tasks show t_03"),
+            Gone("Two gaps"),
+            Wait("One test written"),
+        ],
     },
 ];
 
@@ -82,24 +149,26 @@ impl Stage {
         let place =
             std::env::temp_dir().join(format!("posse-screens-{}", std::process::id())).join(scene.name);
         let _ = fs::remove_dir_all(&place);
-        let (project, scripts) = (place.join("app"), place.join("scripts"));
-        let (home, state) = (place.join("home"), place.join("state"));
+        let (home, state, scripts) = (place.join("home"), place.join("state"), place.join("scripts"));
+        let project = home.join("app");
         let material = root().join("examples/screens");
         copy(&material.join("app"), &project)?;
         copy(&material.join("scripts"), &scripts)?;
         fill_in(&material.join("config.toml"), &home.join(".config/posse/config.toml"), &scripts)?;
-        for agent in ["code-reviewer.md", "test-writer.md"] {
+        for agent in ["code-reviewer.md", "session-reviewer.md", "test-writer.md"] {
             fill_in(&material.join("agents").join(agent), &home.join(".posse/agents").join(agent), &scripts)?;
         }
         let stage = Self { place };
         stage.shell(&project, "git init -q -b main && git add . && git -c user.name=me -c user.email=me@localhost commit -qm first")?;
-        let program = root().join("target/debug");
+        let this = std::env::current_exe().context("this program does not know where it is")?;
+        let program = this.parent().context("this program is not in a target directory")?;
         let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
         let size = [scene.columns.to_string(), scene.rows.to_string()];
         let variables = [
             format!("PATH={path}"),
             format!("HOME={}", home.display()),
             format!("POSSE_STATE={}", state.display()),
+            format!("SCRIPTS=scripted:{}", scripts.display()),
             "PS1=$ ".to_owned(),
             "LANG=C.UTF-8".to_owned(),
             "TERM=screen-256color".to_owned(),
@@ -122,16 +191,32 @@ impl Stage {
     }
 
     fn play(&self, scene: &Scene) -> Result<String> {
-        wait_for("$ ")?;
+        wait_for(|screen| screen.contains('$'), "$")?;
         for step in scene.steps {
             match step {
-                SceneStep::Line(line) => {
-                    tmux(&["send-keys", "-l", line]).and_then(|_| tmux(&["send-keys", "Enter"]))?
+                Line(line) => {
+                    tmux(&["send-keys", "-l", line])?;
+                    tmux(&["send-keys", "Enter"])?;
                 }
-                SceneStep::Wait(text) => wait_for(text)?,
-            };
+                Type(text) => drop(tmux(&["send-keys", "-l", text])?),
+                Wait(text) => wait_for(|screen| screen.contains(text), text)?,
+                Gone(text) => wait_for(|screen| !screen.contains(text), text)?,
+                Go(file) => fs::write(self.place.join("scripts").join(file), "")?,
+                PressUntil(key, text) => wait_for(
+                    |screen| {
+                        let is_there = screen.contains(text);
+                        if !is_there {
+                            // A failure shows at the end of the wait.
+                            let _ = tmux(&["send-keys", key]);
+                        }
+                        is_there
+                    },
+                    text,
+                )?,
+            }
         }
-        tmux(&["capture-pane", "-p", "-e"])
+        // Where the stage is says nothing to a reader.
+        Ok(tmux(&["capture-pane", "-p", "-e"])?.replace(&self.place.display().to_string(), "~"))
     }
 }
 
@@ -142,15 +227,15 @@ impl Drop for Stage {
     }
 }
 
-fn wait_for(text: &str) -> Result<String> {
+fn wait_for(is_right: impl Fn(&str) -> bool, text: &str) -> Result<()> {
     let began = Instant::now();
     loop {
         let screen = tmux(&["capture-pane", "-p"])?;
-        if screen.contains(text) {
-            return Ok(screen);
+        if is_right(&screen) {
+            return Ok(());
         }
         if began.elapsed() > APPEAR_MAX {
-            bail!("`{text}` did not appear on\n{screen}");
+            bail!("waited in vain for `{text}` on\n{screen}");
         }
         std::thread::sleep(LOOK);
     }

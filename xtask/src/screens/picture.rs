@@ -32,7 +32,8 @@ struct PieceStyle {
 impl PieceStyle {
     /// Applies the parameters of an SGR sequence.
     fn apply(&mut self, parameters: &str) {
-        for code in parameters.split([';', ':']).map(|code| code.parse::<u8>().unwrap_or(0)) {
+        let mut codes = parameters.split([';', ':']).map(|code| code.parse::<u8>().unwrap_or(0));
+        while let Some(code) = codes.next() {
             match code {
                 0 => *self = Self::default(),
                 1 => self.bold = true,
@@ -45,6 +46,8 @@ impl PieceStyle {
                 24 => self.underline = false,
                 27 => self.reverse = false,
                 30..=37 => self.color = Some(code - 30),
+                // A color of the palette; the first sixteen are those of the theme.
+                38 if codes.next() == Some(5) => self.color = codes.next().filter(|color| *color < 16),
                 39 => self.color = None,
                 90..=97 => self.color = Some(code - 90 + 8),
                 _ => {}
@@ -127,7 +130,7 @@ pub fn svg(title: &str, columns: usize, screen: &str) -> String {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" role=\"img\" \
          aria-label=\"{title}\" font-family=\"ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace\" \
-         font-size=\"14\" xml:space=\"preserve\">",
+         font-size=\"14\">",
         title = escaped(title)
     );
     let _ = writeln!(out, "<rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"{BACKGROUND}\"/>");
@@ -150,7 +153,8 @@ pub fn svg(title: &str, columns: usize, screen: &str) -> String {
             }
             if !text.trim().is_empty() {
                 let attributes = style.attributes();
-                let text = escaped(&text);
+                // Viewers collapse spaces; those that do not break stay.
+                let text = escaped(&text).replace(' ', "\u{a0}");
                 let _ = writeln!(
                     out,
                     "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{length:.1}\"{attributes}>{text}</text>"
@@ -175,6 +179,13 @@ mod tests {
         let plain = PieceStyle::default();
         assert_eq!(found, [piece(0, "a", plain), piece(1, "✓ b", green), piece(4, " c", plain)]);
         assert!(style.bold, "the style carries over to the next row");
+    }
+
+    #[test]
+    fn a_color_of_the_palette_is_no_attribute() {
+        let mut style = PieceStyle::default();
+        style.apply("38;5;3");
+        assert_eq!(style, PieceStyle { color: Some(3), ..PieceStyle::default() });
     }
 
     #[test]
