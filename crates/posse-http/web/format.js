@@ -63,8 +63,8 @@ export const base = (path) => path.replace(/\/+$/, "").split("/").pop() || path;
 /** Shortens an id: the part below the session's own task. @param {string} id */
 export const shortId = (id) => (id.includes(".") ? id.slice(id.indexOf(".") + 1) : id);
 
-/** Returns the model without its provider. @param {string | null | undefined} model */
-export const modelName = (model) => (model ? model.slice(model.indexOf(":") + 1) : DASH);
+/** Returns the model without its provider, and a script without its directory. @param {string | null | undefined} model */
+export const modelName = (model) => (model ? base(model.slice(model.indexOf(":") + 1)) : DASH);
 
 // C0, C1, zero-width, bidi controls and tags, but neither tab nor line feed.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g;

@@ -8,7 +8,7 @@ import { useKeys } from "./keys.js";
 import { href, route } from "./route.js";
 import { Help, Palette, openPalette, palette } from "./palette.js";
 import { notify, switchNotify, switchTheme } from "./settings.js";
-import { approvals, can, counts, lastFact, link, loaded, me, now, onLine, retry, revision, tasks } from "./store.js";
+import { approvals, can, lastFact, link, loaded, me, now, onLine, retry, revision, tasks } from "./store.js";
 import { html, useEffect, useState } from "./lib.js";
 
 /** Destinations of the rail: page, word, icon, key. */
@@ -93,8 +93,7 @@ function Projects() {
   void revision.value;
   /** @type {Map<string, number>} */
   const live = new Map();
-  for (const line of counts.value?.workspaces ?? []) live.set(line.workspace, line.needs_input + line.working);
-  if (!counts.value) for (const task of tasks.values()) live.set(task.workspace, (live.get(task.workspace) ?? 0) + (task.group === "completed" ? 0 : 1));
+  for (const task of tasks.values()) live.set(task.workspace, (live.get(task.workspace) ?? 0) + (task.group === "completed" ? 0 : 1));
   const rows = [...live].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).slice(0, 8);
   const chosen = route.value.params.get("project");
   if (rows.length === 0) return null;

@@ -1,6 +1,7 @@
 // What the page knows: tasks, open approvals, the connection. Lists are read once, then a stream keeps them current.
 
 import { ApiError, api, follow, isExport, query, readAll } from "./api.js";
+import { firstLine } from "./format.js";
 import { hasEnded } from "./state.js";
 import { batch, signal } from "./lib.js";
 
@@ -11,6 +12,8 @@ const ENDED_PAGE = 100;
 const FLUSH_MS = 400;
 const SINGLE_READS = 6;
 const LIST_MS = 1500;
+/** Results read at once. */
+const RESULT_READS = 4;
 /** A stream without a byte, comments included, counts as lost. */
 const SILENCE_MS = 35_000;
 
@@ -22,8 +25,6 @@ export const tasks = new Map();
 export const revision = signal(0);
 /** @type {import("./vendor/signals.mjs").Signal<Map<string, Approval>>} */
 export const approvals = signal(new Map());
-/** @type {import("./vendor/signals.mjs").Signal<Counts | null>} */
-export const counts = signal(/** @type {Counts | null} */ (null));
 /** @type {import("./vendor/signals.mjs").Signal<{ state: "starting" | "live" | "offline", at: number, replayed: number }>} */
 export const link = signal({ state: "starting", at: Date.now(), replayed: 0 });
 /** @type {import("./vendor/signals.mjs").Signal<Problem | null>} */
@@ -88,14 +89,6 @@ export async function readApprovals() {
   approvals.value = new Map(items.map((item) => [item.approval, item]));
 }
 
-async function readCounts() {
-  try {
-    counts.value = await api("/tasks/counts");
-  } catch (e) {
-    if (!(e instanceof ApiError) || e.problem.status !== 404) throw e;
-  }
-}
-
 async function readLive() {
   const asked = [...tasks.values()].filter((task) => !hasEnded(task)).map((task) => task.task_id);
   const pages = await Promise.all(["needs_input", "working"].map((group) => readAll("/tasks", { group }, LIVE_MAX)));
@@ -112,7 +105,7 @@ export async function readEnded() {
 }
 
 async function readLists() {
-  await Promise.all([readLive(), readEnded(), readApprovals(), readCounts()]);
+  await Promise.all([readLive(), readEnded(), readApprovals()]);
   loaded.value = true;
   loadError.value = null;
 }
@@ -120,6 +113,48 @@ async function readLists() {
 /** Ids of tasks that changed since they were read. @type {Set<string>} */
 const dirty = new Set();
 let flushing = false, approvalsDirty = false, listedAt = 0;
+
+/** Results of ended tasks, read when their rows are seen. @type {Map<string, Pick<Task, "headline" | "verified" | "in_doubt">>} */
+export const results = new Map();
+/** Grows with every change of `results`. */
+export const resultsRevision = signal(0);
+/** @type {string[]} */
+const wanted = [];
+let readingResults = 0;
+
+/** Reads the result of an ended task soon. @param {Task} task */
+export function wantResult(task) {
+  if (results.has(task.task_id) || isExport()) return;
+  results.set(task.task_id, {});
+  wanted.push(task.task_id);
+  setTimeout(readResults, FLUSH_MS);
+}
+
+async function readResults() {
+  while (readingResults < RESULT_READS && wanted.length > 0) {
+    const id = /** @type {string} */ (wanted.pop());
+    readingResults++;
+    void api(`/tasks/${id}`).then((/** @type {Detail} */ detail) => {
+      results.set(id, resultOf(detail.outcome));
+      resultsRevision.value++;
+    }).catch(() => { results.delete(id); }).finally(() => {
+      readingResults--;
+      void readResults();
+    });
+  }
+}
+
+/** @param {Outcome | null} outcome @returns {Pick<Task, "headline" | "verified" | "in_doubt">} */
+function resultOf(outcome) {
+  if (!outcome) return {};
+  const text = firstLine(outcome.text).replace(/^[#>*\s-]+/, "").replace(/[*_`]/g, "");
+  const total = outcome.evidence.length;
+  return {
+    headline: (outcome.status === "completed" ? text : outcome.detail || text) || null,
+    verified: total > 0 ? { passed: outcome.evidence.filter((check) => check.passed).length, total } : null,
+    in_doubt: outcome.in_doubt.length,
+  };
+}
 
 /** @param {string} id */
 export function touch(id) {
@@ -145,7 +180,7 @@ async function flush() {
     if (dirty.size > SINGLE_READS && Date.now() - listedAt > LIST_MS) {
       listedAt = Date.now();
       dirty.clear();
-      await Promise.all([readLive(), readCounts()]);
+      await readLive();
     }
     const ids = [...dirty].slice(0, SINGLE_READS);
     for (const id of ids) dirty.delete(id);
@@ -155,7 +190,6 @@ async function flush() {
       throw e;
     })));
     put(details.filter((detail) => detail !== null).map((detail) => detail.task));
-    if (ids.length > 0) await readCounts();
   } catch {
     // The connection's own loop reports what is wrong; the ids stay dirty.
   }
@@ -173,6 +207,7 @@ function apply(line) {
       revision.value++;
     }
   }
+  if (line.type === "resumed") results.delete(line.task_id);
   if (line.type.startsWith("approval") || line.type === "finished") {
     approvalsDirty = true;
   }

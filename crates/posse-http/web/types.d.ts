@@ -18,7 +18,7 @@ type Task = {
   spending: Spending; tree: Spending; cancel_requested: boolean;
   driver: { process: string; epoch: number; seen_at: string } | null;
   created_at: string; updated_at: string; ended_at: string | null;
-  headline?: string | null; reason?: string | null; verified?: { passed: number; total: number } | null; in_doubt?: number;
+  headline?: string | null; verified?: { passed: number; total: number } | null; in_doubt?: number;
 };
 type Bounds = { input_tokens: number | null; output_tokens: number | null; cost_usd: number | null };
 type Amounts = { input_tokens: number; output_tokens: number; cost_usd: number };
@@ -57,4 +57,3 @@ type CallRecord = { task_id: string; call: string; tool: string; arguments: any;
 type EventLine = { v: number; seq?: number; task_id: string; at: string; type: string; [field: string]: any };
 type TranscriptLine = { type: string; role?: string; task_id: string; [field: string]: any };
 type Receipt = { id: number; sign: string; text: string; far: string; action?: { label: string; run: () => void } };
-type Counts = { groups: Record<string, number>; statuses: Record<string, number>; workspaces: { workspace: string; needs_input: number; working: number; completed: number }[] };

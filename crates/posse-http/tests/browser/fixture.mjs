@@ -112,7 +112,6 @@ class Fixture {
     const { tasks, approvals } = this.state;
     const parts = path.split("/").slice(1).map(decodeURIComponent);
     if (path === "/me") return this.principal();
-    if (path === "/tasks/counts") return this.counts();
     if (path === "/tasks") return this.list(search);
     if (path === "/approvals") {
       const items = [...approvals.values()].filter((a) => !search.get("status") || a.status === search.get("status"));
@@ -130,22 +129,10 @@ class Fixture {
     return undefined;
   }
 
-  counts() {
-    const groups = { needs_input: 0, working: 0, completed: 0 }, statuses = {}, spaces = new Map();
-    for (const task of this.state.tasks.values()) {
-      groups[task.group]++;
-      statuses[task.status] = (statuses[task.status] ?? 0) + 1;
-      const space = spaces.get(task.workspace) ?? { workspace: task.workspace, needs_input: 0, working: 0, completed: 0 };
-      space[task.group]++;
-      spaces.set(task.workspace, space);
-    }
-    return { groups, statuses, workspaces: [...spaces.values()] };
-  }
-
   list(search) {
     const limit = Number(search.get("limit") ?? 50), from = Number(search.get("cursor") ?? 0);
     const all = [...this.state.tasks.values()].filter((t) => (!search.get("group") || t.group === search.get("group")) && (search.get("roots") !== "true" || !t.parent)).sort((a, b) => b.created_at.localeCompare(a.created_at));
-    return { items: all.slice(from, from + limit), next_cursor: from + limit < all.length ? String(from + limit) : null };
+    return { items: all.slice(from, from + limit).map(summary), next_cursor: from + limit < all.length ? String(from + limit) : null };
   }
 
   approval(method, id, body) {
@@ -185,7 +172,7 @@ class Fixture {
     const now = new Date().toISOString();
     switch (method === "GET" ? (verb ?? "detail") : `${method} ${verb}`) {
       case "detail": return this.detail(task);
-      case "tree": return { items: below(id), next_cursor: null };
+      case "tree": return { items: below(id).map(summary), next_cursor: null };
       case "events": {
         const all = events.get(id) ?? [], since = Number(search.get("since") ?? 0), limit = Number(search.get("limit") ?? 200);
         const page = all.filter((e) => e.seq >= since).slice(0, limit);
@@ -228,12 +215,15 @@ class Fixture {
     const ended = task.ended_at !== null;
     const evidence = task.verified ? Array.from({ length: task.verified.total }, (_, i) => ({ command: ["cargo test --workspace", "cargo clippy", "cargo fmt --check"][i], passed: i < task.verified.passed, ending: i < task.verified.passed ? "exit 0" : "exit 101", duration_ms: 9200 - i * 2000, output: "running 214 tests\ntest result: ok. 214 passed; 0 failed\n" })) : [];
     return {
-      task, descendants: {}, failed_calls: task.task_id.endsWith("t_02") ? [{ call: "3.0", tool: "bash", why: "could not resolve host: metrics.internal", refused: false }] : [],
+      task: summary(task), descendants: {}, failed_calls: task.task_id.endsWith("t_02") ? [{ call: "3.0", tool: "bash", why: "could not resolve host: metrics.internal", refused: false }] : [],
       request: { task: this.state.texts?.get(task.task_id) ?? `${task.title}. Say what you verified, and name what you could not.`, model: task.model, mode: "ask", tools: ["read", "grep", "bash"], sandbox: "t1", directory: task.workspace, worktree: this.state.changes.get(task.task_id)?.worktree ?? false, write_paths: [], depends_on: [], verify: evidence.map((e) => e.command), detached: false, turns_max: task.turns_max ?? 12, tool_calls_max: 40, wall_ms_max: 3_600_000, caps: { input_tokens: null, output_tokens: null, cost_usd: 1.5 }, notes: [] },
       outcome: ended ? { status: task.status, reason: task.reason ?? "answered", detail: task.status === "failed" ? "verify failed twice" : null, text: this.state.answers?.get(task.task_id) ?? `${task.headline}.\n\n- What I did: **changed** \`src/auth/session.rs\`\n- What I verified: all tests pass`, text_chars: 120, data: null, schema_errors: [], evidence, turns: task.turns, tool_calls: 21, usage: { input_tokens: 81000, output_tokens: 4100, cache_read_tokens: 70000, cache_write_tokens: 0, reasoning_tokens: 0, estimated: false, cost_usd: task.spending.cost_usd }, changed_files: this.state.changes.has(task.task_id) ? ["src/auth/session.rs"] : [], in_doubt: task.in_doubt ? [{ call: "3.1", tool: "bash", about: "gh release create v0.14" }] : [], refused_tools: [], warnings: [] } : null,
     };
   }
 }
+
+/** Takes out of a task what the story tells beside the contract. */
+const summary = ({ headline, reason, verified, in_doubt, ...task }) => task;
 
 function budget(list) {
   const caps = new Map([["k3f9a2c7", 6], ["k3f9a2c7.t_01", 1.6], ["k3f9a2c7.t_02", 1.5], ["k3f9a2c7.t_07", 0.4], ["k3f9a2c7.t_06", 0.6], ["m7q2x1zz", 30], ["m7q2x1zz.t_21", 2]]);

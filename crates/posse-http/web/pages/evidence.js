@@ -16,7 +16,7 @@ export function Evidence({ detail, brief }) {
   return html`<section class="sec"><h3>Evidence <span>${head}</span></h3>
     ${checks.map((check) => html`<${Check} check=${check} brief=${brief} />`)}
     ${checks.length === 0 && html`<p class="ev"><${Sign} state="doubt" /><span>No command checked this answer</span><span class="s">verify was not asked for</span></p>`}
-    ${outcome.changed_files.length > 0 ? html`<p class="ev"><${Sign} state="completed" /><span>${plural(outcome.changed_files.length, "file")} changed</span><a class="s link" href=${href("tasks", task.task_id, "changes")}>diff</a></p>` : html`<p class="ev"><${Sign} state="cancelled" /><span>No file changed</span></p>`}
+    ${outcome.changed_files.length > 0 ? html`<p class="ev"><${Sign} state="completed" /><span>${plural(outcome.changed_files.length, "file")} changed</span><a class="s link" href=${href("tasks", task.task_id, "changes")}>diff</a></p>` : html`<p class="ev"><${Sign} state="cancelled" /><span>It changed no file itself</span></p>`}
     ${outcome.in_doubt.map((call) => html`<p class="ev"><${Sign} state="doubt" /><span><code>${call.tool} ${visible(call.about)}</code> may or may not have happened; it was not repeated</span><a class="s link" href=${href("tasks", task.task_id, "transcript", { call: call.call })}>step ${call.call}</a></p>`)}
     ${outcome.schema_errors.map((error) => html`<p class="ev"><${Sign} state="failed" /><span>${visible(error)}</span><span class="s">output schema</span></p>`)}
     ${outcome.refused_tools.length > 0 && html`<p class="ev"><${Sign} state="cancelled" /><span>Refused: ${outcome.refused_tools.join(", ")}</span></p>`}

@@ -4,11 +4,11 @@ import { AskRow, allAsks } from "../asks.js";
 import { Age, ContextMeter, Cost, Empty, Failure, Model, Skeleton, StateIcon, Turns, Who, useResource } from "../components.js";
 import { DASH, base, cost, count, shortId, since } from "../format.js";
 import { href, route } from "../route.js";
-import { reasonOf, stateOf, tally, WORDS } from "../state.js";
+import { hasEnded, reasonOf, stateOf, tally, WORDS } from "../state.js";
 import { Top } from "../shell.js";
 import { VirtualList } from "../virtual.js";
-import { approvals, counts, loadError, loaded, moreEnded, now, readEnded, retry, revision, tasks } from "../store.js";
-import { cx, html, useMemo, useRef, useState } from "../lib.js";
+import { approvals, loadError, loaded, moreEnded, now, readEnded, results, resultsRevision, retry, revision, tasks, wantResult } from "../store.js";
+import { cx, html, useEffect, useMemo, useRef, useState } from "../lib.js";
 
 /** More siblings of one agent than this share a row. */
 const SIBLINGS_MAX = 6;
@@ -63,7 +63,7 @@ export function Overview() {
   const [open, setOpen] = useState(/** @type {Set<string>} */ (new Set()));
   const all = [...tasks.values()].filter((task) => (!project || task.workspace === project) && matches(task, words));
   const asks = allAsks().filter((ask) => (!project || ask.task.workspace === project) && matches(ask.task, words));
-  const lines = useMemo(() => linesOf(all, open), [revision.value, approvals.value, project, words, open, counts.value, moreEnded.value]);
+  const lines = useMemo(() => linesOf(all, open), [revision.value, approvals.value, project, words, open, moreEnded.value]);
   const toggle = (/** @type {string} */ key) => setOpen((old) => { const next = new Set(old); if (!next.delete(key)) next.add(key); return next; });
 
   return html`<${Top} title=${project ? base(project) : "Overview"} crumbs=${project ? [["Overview", "#/overview"]] : []} />
@@ -85,14 +85,15 @@ const matches = (task, words) => words === "" || words.toLowerCase().split(/\s+/
 /** @param {Task[]} all @param {Set<string>} open @returns {Line[]} */
 function linesOf(all, open) {
   const ended = all.filter((task) => task.group === "completed").sort((a, b) => (b.ended_at ?? b.updated_at).localeCompare(a.ended_at ?? a.updated_at));
-  const live = all.filter((task) => task.group !== "completed");
-  const total = counts.value?.groups.completed;
+  // What needs input stands above; it stays here only if others work below it.
+  const parents = new Set(all.filter((task) => task.group !== "completed").map((task) => task.parent));
+  const live = all.filter((task) => task.group === "working" || (task.group === "needs_input" && parents.has(task.task_id)));
   /** @type {Line[]} */
   const lines = [{ key: "h-working", kind: "head", word: "Working", n: live.filter((task) => task.group === "working").length }];
   const trees = forest(live, open);
   lines.push(...trees);
   if (trees.length === 0) lines.push({ key: "e-working", kind: "empty", group: "working" });
-  lines.push({ key: "h-completed", kind: "head", word: "Completed", n: Math.max(total ?? 0, ended.length), more: total === undefined && moreEnded.value !== null });
+  lines.push({ key: "h-completed", kind: "head", word: "Completed", n: ended.length, more: moreEnded.value !== null });
   lines.push(...ended.map((task) => /** @type {Line} */ ({ key: task.task_id, kind: "task", task, level: 0 })));
   if (ended.length === 0) lines.push({ key: "e-completed", kind: "empty", group: "completed" });
   if (moreEnded.value !== null) lines.push({ key: "more", kind: "more" });
@@ -105,11 +106,11 @@ function Figures({ all, asks, project, words, setWords }) {
   const usage = useResource(`/usage?by=day&since=${encodeURIComponent(today)}`, { watch: "*", kinds: /^(replied|finished)$/ });
   const states = new Map(tally(all.filter((task) => task.group !== "completed").map(stateOf)).map((t) => [t.state, t.count]));
   const working = all.filter((task) => task.group === "working").length;
-  const ended = project ? all.filter((task) => task.group === "completed").length : Math.max(counts.value?.groups.completed ?? 0, all.filter((task) => task.group === "completed").length);
+  const ended = all.filter((task) => task.group === "completed").length;
   const figure = (/** @type {any} */ value, /** @type {string} */ word, extra = "") => html`<div class=${extra}><b>${value}</b><span>${word}</span></div>`;
   const total = usage.data?.total.spending;
   return html`<div class="stat">${figure(asks, asks === 1 ? "needs input" : "need input", asks > 0 ? "hot" : "")}${figure(count(working), "working")}
-    ${figure(count(states.get("rate") ?? 0), "held by a rate limit", "hide")}${figure(count(states.get("stalled") ?? 0), "stalled", "hide")}${figure(count(ended), "completed")}
+    ${figure(count(states.get("rate") ?? 0), "held by a rate limit", "hide")}${figure(count(states.get("stalled") ?? 0), "stalled", "hide")}${figure(`${count(ended)}${moreEnded.value !== null ? "+" : ""}`, "completed")}
     ${figure(total ? cost(total.cost_usd) : DASH, "spent today")}
     <label class="find"><span class="vh">Search tasks</span><input class="field" data-search type="search" placeholder="Filter by agent, task or project" value=${words} onInput=${(/** @type {any} */ e) => setWords(e.target.value)} /></label></div>`;
 }
@@ -153,8 +154,11 @@ function TaskRow({ task, level }) {
 }
 
 /** The reason on the row; of an ended task, its result. @param {{ task: Task }} props */
-export function Reason({ task }) {
-  const state = stateOf(task);
+export function Reason({ task: summary }) {
+  void resultsRevision.value;
+  const state = stateOf(summary);
+  const task = { ...summary, ...(summary.headline ? null : results.get(summary.task_id)) };
+  useEffect(() => { if (hasEnded(summary) && !summary.headline) wantResult(summary); }, [summary.task_id, state]);
   if (state === "completed") {
     const checked = task.verified && task.verified.total > 0 ? html`<b class="tag c-completed">${task.verified.passed}/${task.verified.total} verified</b> ` : null;
     return html`${checked}${task.in_doubt ? html`<b class="tag c-doubt">${task.in_doubt} in doubt</b> ` : null}${reasonOf(task, 0)}`;
