@@ -8,6 +8,7 @@
 
 mod assets;
 mod door;
+pub mod export;
 mod extract;
 mod feed;
 mod host;

@@ -27,6 +27,7 @@ pub const FILES: &[WebFile] = web_files! {
     SCRIPT "asks.js"
     SCRIPT "components.js"
     SCRIPT "diff.js"
+    SCRIPT "export.js"
     SCRIPT "format.js"
     PICTURE "icon.svg"
     SCRIPT "icons.js"

@@ -44,11 +44,11 @@ function App() {
 export function start() {
   applyTheme();
   listen();
-  startClock();
+  if (!isExport()) startClock();
   render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 }
 
-if (document.getElementById("app")) {
+if (document.getElementById("app")?.dataset.exported === undefined) {
   const code = takeCode();
   start();
   void enter(code);

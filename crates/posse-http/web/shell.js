@@ -2,7 +2,7 @@
 
 import { dialog, spoken } from "./actions.js";
 import { isExport } from "./api.js";
-import { Dialog, Icon, Key, Toasts } from "./components.js";
+import { Clock, Dialog, Icon, Key, Toasts } from "./components.js";
 import { base, clock, count, elapsed, plural } from "./format.js";
 import { useKeys } from "./keys.js";
 import { href, route } from "./route.js";
@@ -17,6 +17,9 @@ export const PAGES = [
   ["timeline", "Timeline", "time", "L"], ["changes", "Changes", "diff", "C"], ["context", "Context", "ctx", ""],
   ["leases", "Leases", "lock", ""], ["budget", "Budget", "coin", "B"], ["agents", "Agents", "agents", ""],
 ];
+/** Pages that an export has. */
+const EXPORTED = ["tasks", "timeline", "changes", "context", "budget"];
+const places = () => (isExport() ? PAGES.filter(([name]) => EXPORTED.includes(name)) : PAGES);
 const PHONE = ["overview", "approvals", "tasks", "budget"];
 
 /** Modules of the pages; those that the first paint does not need are read when they are opened. @type {Record<string, () => Promise<any>>} */
@@ -55,7 +58,7 @@ export function Shell() {
   return html`<div class="app">
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Rail} page=${page} />
-    <div class="main"><${Banners} /><${PageView} name=${page in MODULES ? page : "overview"} /></div>
+    <div class="main"><${Banners} /><${PageView} name=${page in MODULES && !(isExport() && page === "overview") ? page : isExport() ? "tasks" : "overview"} /></div>
     <${TabBar} page=${page} /></div>
     <div class="vh" role="status" aria-live="polite"><${Spoken} /></div>
     <${Toasts} /><${Dialog} key=${dialog.value?.title ?? ""} /><${Palette} /><${Help} />`;
@@ -83,8 +86,8 @@ function PageView({ name }) {
 /** @param {{ page: string }} props */
 function Rail({ page }) {
   const numbers = badges();
-  return html`<nav class="rail" aria-label="Pages"><a class="brand" href="#/overview"><${Mark} /><span class="word">Posse</span></a>
-    ${PAGES.map(([name, word, icon]) => html`<a key=${name} href=${href(name)} title=${word} aria-current=${page === name ? "page" : undefined}><${Icon} name=${icon} /><span class="word">${word}</span>
+  return html`<nav class="rail" aria-label="Pages"><a class="brand" href=${isExport() ? "#/tasks" : "#/overview"}><${Mark} /><span class="word">Posse</span></a>
+    ${places().map(([name, word, icon]) => html`<a key=${name} href=${href(name)} title=${word} aria-current=${page === name ? "page" : undefined}><${Icon} name=${icon} /><span class="word">${word}</span>
       ${numbers[name] ? html`<span class=${name === "approvals" ? "n hot" : "n"}>${count(/** @type {number} */ (numbers[name]))}</span>` : null}</a>`)}
     <${Projects} /><${Connection} /></nav>`;
 }
@@ -108,7 +111,7 @@ function Connection() {
   const principal = me.value;
   const readOnly = principal && !can("approve") && !can("steer") && !can("write");
   return html`<div class="foot"><div class="live"><i class=${`dot ${isExport() ? "offline" : state}`}></i><span class="word">${isExport() ? "Exported page" : words[state]}</span></div>
-    <div class="word ell">${readOnly ? "read only · " : ""}${principal?.name ?? ""} · ${location.host || "file"}</div></div>`;
+    <div class="word ell">${isExport() ? html`as of <${Clock} at=${new Date(now.value).toISOString()} />` : `${readOnly ? "read only · " : ""}${principal?.name ?? ""} · ${location.host}`}</div></div>`;
 }
 
 function Banners() {
@@ -127,12 +130,12 @@ function Banners() {
 function TabBar({ page }) {
   const numbers = badges();
   const current = PHONE.includes(page) ? page : "more";
-  return html`<nav class="tab" aria-label="Places">${PAGES.filter(([name]) => PHONE.includes(name)).concat([["more", "More", "dots", ""]]).map(([name, word, icon]) =>
+  return html`<nav class="tab" aria-label="Places">${places().filter(([name]) => PHONE.includes(name)).concat([["more", "More", "dots", ""]]).map(([name, word, icon]) =>
     html`<a key=${name} href=${href(name)} aria-current=${current === name ? "page" : undefined}><${Icon} name=${icon} />${word}${name === "approvals" && numbers.approvals ? html`<em>${numbers.approvals}</em>` : null}</a>`)}</nav>`;
 }
 
 function More() {
-  return html`<${Top} title="More" /><main id="main" class="body" tabindex="-1"><ul class="menu">${PAGES.filter(([name]) => !PHONE.includes(name)).map(([name, word, icon]) =>
+  return html`<${Top} title="More" /><main id="main" class="body" tabindex="-1"><ul class="menu">${places().filter(([name]) => !PHONE.includes(name)).map(([name, word, icon]) =>
     html`<li key=${name}><a href=${href(name)}><${Icon} name=${icon} />${word}<span class="sp"></span><${Icon} name="right" /></a></li>`)}
     <li><button onClick=${switchTheme}><${Icon} name="moon" />Switch light and dark</button></li></ul><${Projects} /></main>`;
 }
@@ -145,7 +148,7 @@ export function Top({ title, crumbs = [], back, children }) {
   return html`<header class="top">${back && html`<a class="btn q ic phone" href=${back} aria-label="Back"><${Icon} name="back" /></a>`}
     <div class="crumb">${crumbs.map(([word, to]) => html`<a class="up ell" href=${to}>${word}</a><span class="up" aria-hidden="true">/</span>`)}<h1 class="ell">${title}</h1></div><span class="sp"></span>${children}
     <button class="search" onClick=${openPalette}><${Icon} name="find" /><span class="word">Search or run a command</span><${Key}>Ctrl K<//></button>
-    ${typeof Notification !== "undefined" && html`<button class="btn q ic" aria-pressed=${notify.value} aria-label="Desktop notifications" title=${notify.value ? "Desktop notifications are on" : "Notify me when something needs me"} onClick=${switchNotify}><${Icon} name="bell" /></button>`}
+    ${typeof Notification !== "undefined" && !isExport() && html`<button class="btn q ic" aria-pressed=${notify.value} aria-label="Desktop notifications" title=${notify.value ? "Desktop notifications are on" : "Notify me when something needs me"} onClick=${switchNotify}><${Icon} name="bell" /></button>`}
     <button class="btn q ic wide" aria-label="Switch light and dark" title="Switch light and dark" onClick=${switchTheme}><${Icon} name="moon" /></button></header>`;
 }
 

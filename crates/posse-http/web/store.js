@@ -67,7 +67,7 @@ export function put(items) {
 /** Reads the ancestors of a task that the page does not hold yet. @param {string} id @returns {Promise<Task>} */
 export async function rootOf(id) {
   let task = tasks.get(id) ?? (await read(id));
-  for (let depth = 0; task.parent && depth < 64; depth++) task = tasks.get(task.parent) ?? (await read(task.parent));
+  for (let depth = 0; task.parent && depth < 64 && !(isExport() && !tasks.has(task.parent)); depth++) task = tasks.get(task.parent) ?? (await read(task.parent));
   return task;
 }
 

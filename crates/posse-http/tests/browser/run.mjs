@@ -2,8 +2,11 @@
 // node run.mjs MODULES [--pictures DIRECTORY] [--only WORD]; MODULES has playwright-core and axe-core in `node_modules`.
 
 import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import assert from "node:assert/strict";
 import { XSS, story } from "./story.mjs";
 import { serve } from "./fixture.mjs";
@@ -260,6 +263,7 @@ const TESTS = {
     await key("ArrowDown");
     await key("Enter");
     await t.page.waitForFunction(() => location.hash.startsWith("#/tasks/"));
+    await t.page.locator("section.det[data-keys]").waitFor();
     await key("t");
     await t.page.waitForFunction(() => location.hash.endsWith("/transcript"));
     await key("/");
@@ -321,6 +325,30 @@ const TESTS = {
     await t.has("⟨202E⟩");
     await t.close();
   },
+  async "an exported tree opens from a file, asks no server and changes nothing"() {
+    const fixture = await serve(story());
+    const html = await exported(fixture, XSS.join("\n\n"));
+    fixture.server.close();
+    const directory = mkdtempSync(join(tmpdir(), "posse-export-"));
+    const file = join(directory, "task.html");
+    writeFileSync(file, html);
+    const page = await browser.newPage({ viewport: DESK });
+    const errors = [], asked = [];
+    page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+    page.on("pageerror", (e) => errors.push(e.message));
+    page.on("request", (r) => { if (!/^(file|data):/.test(r.url())) asked.push(r.url()); });
+    page.setDefaultTimeout(10_000);
+    await page.goto(pathToFileURL(file).href);
+    for (const [hash, text] of [[`tasks/${ROOT}`, "Exported page"], [`tasks/${TASK}/transcript`, "Turn 2"], [`changes/${ROOT}`, "3 files"], [`timeline/${ROOT}`, "Where did the time go"], [`budget/${ROOT}`, "Budget tree"], [`tasks/${TASK}`, "Last steps"]]) {
+      await page.evaluate((h) => { location.hash = `#/${h}`; }, hash);
+      await page.getByText(text).first().waitFor().catch((e) => { throw new Error(`${hash} does not show “${text}”: ${e.message} ${errors}`); });
+      for (const name of [/^Approve/, /^Send/, /^Cancel/, /^Stop/, /^Resume/]) assert.equal(await page.getByRole("button", { name }).count(), 0);
+    }
+    assert.equal(await page.evaluate(() => window.pwned), undefined);
+    assert.deepEqual([errors, asked], [[], []]);
+    await page.close();
+    rmSync(directory, { recursive: true });
+  },
   async "a thousand tasks and a hundred thousand events stay smooth"() {
     const state = story();
     const sample = state.tasks.get(`${ROOT}.t_07`);
@@ -355,6 +383,20 @@ const TESTS = {
     await t.close();
   },
 };
+
+/** Writes the page of a tree as the program does, with the answers of the fixture. */
+async function exported(fixture, text) {
+  const tree = (await fixture.route("GET", `/tasks/${ROOT}/tree`, new URLSearchParams(), {})).items;
+  fixture.state.texts = new Map([[TASK, text]]);
+  const answers = {};
+  for (const { task_id: id } of tree) for (const part of ["", "/tree", "/events", "/transcript", "/budget", "/diff"]) {
+    const path = `/tasks/${id}${part}`;
+    answers[path] = await fixture.route("GET", path, new URLSearchParams({ limit: "100000" }), {});
+  }
+  const data = { exported_at: new Date().toISOString(), version: "0.0.0", root: ROOT, tasks: tree, answers };
+  const options = ["run", "--quiet", "--locked", "-p", "posse-http", "--example", "exported_page"];
+  return execFileSync("cargo", options, { input: JSON.stringify(data), encoding: "utf8", maxBuffer: 64 << 20 });
+}
 
 async function axe(page, where, rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);

@@ -28,7 +28,7 @@ export function Detail({ id, path, live, resume }) {
     <div class="db" tabindex="0" role="region" aria-label=${tab || "Now"}>${tab === "events" ? html`<${Events} id=${id} />`
       : tab === "evidence" ? html`<${Loaded} of=${detail} children=${(/** @type {any} */ data) => html`<${Evidence} detail=${data} />`} />`
       : html`<${Now} task=${task} detail=${detail} />`}</div>
-    <${Foot} task=${task} live=${live} resume=${resume} /></section>`;
+    <a hidden data-key-for="t" href=${href("tasks", id, "transcript")}>Transcript</a><${Foot} task=${task} live=${live} resume=${resume} /></section>`;
 }
 
 /** @param {{ task: Task, detail: { data: any, error: Problem | null, reload: () => void } }} props */
@@ -107,7 +107,7 @@ function LastSteps({ task }) {
   const steps = stepsOf(events).slice(-8).reverse();
   if (steps.length === 0) return null;
   return html`<section class="sec"><h3>Last steps <a class="link" href=${href("tasks", task.task_id, "transcript")}>Transcript <${Key}>T<//></a></h3>
-    <a hidden data-key-for="t" href=${href("tasks", task.task_id, "transcript")}>Transcript</a>${steps.map((step) =>
+    ${steps.map((step) =>
     html`<a key=${step.call} class="ev" href=${href("tasks", task.task_id, "transcript", { call: step.call })}><span class=${`st c-${step.state}`}><${Icon} name=${step.state} label=${step.state} /></span><code class="ell">${step.tool} ${visible(step.summary)}</code><span class="s">${step.ms === null ? step.word : html`<${Took} ms=${step.ms} />`}</span></a>`)}</section>`;
 }
 

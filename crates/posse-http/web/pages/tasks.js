@@ -12,7 +12,7 @@ import { Top } from "../shell.js";
 import { VirtualList } from "../virtual.js";
 import { cancel, resume } from "../actions.js";
 import { can, loaded, now, readTree, revision, rootOf, tasks } from "../store.js";
-import { ApiError } from "../api.js";
+import { ApiError, isExport } from "../api.js";
 import { cx, html, useEffect, useMemo, useState } from "../lib.js";
 
 /** @typedef {{ task: Task, level: number, children: Task[], open: boolean, position: number, size: number, worst: import("../state.js").StateName }} Node */
@@ -34,7 +34,7 @@ export function useRoot(id) {
   void revision.value;
   let root = tasks.get(id) ?? null;
   while (root?.parent && tasks.has(root.parent)) root = tasks.get(root.parent) ?? null;
-  if (root?.parent) root = null;
+  if (root?.parent && !isExport()) root = null;
   return { root: root ?? (found.id === id && found.root ? (tasks.get(found.root) ?? null) : null), error: found.id === id ? found.error : null };
 }
 
