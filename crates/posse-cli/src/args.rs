@@ -286,7 +286,7 @@ pub enum TasksCommand {
     List(ListArgs),
     /// Show what a task did, turn by turn, with its answer.
     Show(ShowArgs),
-    /// Export the whole conversation of a task, one JSON object per line.
+    /// Export the whole conversation of a task as lines of JSON, or as one HTML page.
     Export {
         /// Task id or id prefix.
         task: String,
@@ -296,6 +296,9 @@ pub enum TasksCommand {
         /// Include the tasks that it delegated.
         #[arg(long)]
         tree: bool,
+        /// Write one HTML file that shows the task as the dashboard does, with secrets redacted.
+        #[arg(long)]
+        html: bool,
     },
     /// Resume a task that was interrupted or stopped early.
     Resume {

@@ -10,6 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use http::{Method, Request};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -18,6 +19,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use posse_net::door::{ConnectionPlace, ConnectionTable, HEAD_WAIT, RequestGuard, accept};
 use posse_runtime::ports::{BoxFuture, CatalogStore};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -104,6 +106,22 @@ impl ApiServer {
     pub fn mount(mut self, path: &str, handler: MountedHandler) -> Self {
         self.mounted.push((path.to_owned(), handler));
         self
+    }
+
+    /// Reads what a `GET` answers, without a connection and its checks: for a program that has the store anyway.
+    pub async fn read(&self, path: &str) -> Result<Value> {
+        let broken = |e: &dyn std::fmt::Display| {
+            Error::new(ErrorCode::Internal, localized!("http-unreadable-answer", path, why = e.to_string()))
+        };
+        let request = Request::get(path).body(Body::empty()).map_err(|e| broken(&e))?;
+        let routed: Result<Response, Infallible> = self.router.clone().call(request).await;
+        let response = routed.unwrap_or_else(|never| match never {});
+        let status = response.status();
+        let body = response.into_body().collect().await.map_err(|e| broken(&e))?.to_bytes();
+        if !status.is_success() {
+            return Err(broken(&String::from_utf8_lossy(&body)));
+        }
+        serde_json::from_slice(&body).map_err(|e| broken(&e))
     }
 
     /// Serves until the end, and then lets requests in progress end.

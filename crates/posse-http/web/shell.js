@@ -18,7 +18,7 @@ export const PAGES = [
   ["leases", "Leases", "lock", ""], ["budget", "Budget", "coin", "B"], ["agents", "Agents", "agents", ""],
 ];
 /** Pages that an export has. */
-const EXPORTED = ["tasks", "timeline", "changes", "context", "budget"];
+const EXPORTED = ["tasks", "timeline", "changes", "budget"];
 const places = () => (isExport() ? PAGES.filter(([name]) => EXPORTED.includes(name)) : PAGES);
 const PHONE = ["overview", "approvals", "tasks", "budget"];
 

@@ -1,6 +1,6 @@
 //! `posse serve`: the HTTP API and the dashboard, with the MCP endpoint of this directory on the same server.
 
-mod host;
+pub mod host;
 
 use std::process::ExitCode;
 use std::sync::Arc;

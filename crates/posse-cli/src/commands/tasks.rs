@@ -42,7 +42,12 @@ pub async fn run(global: &GlobalArgs, command: TasksCommand) -> Result<ExitCode>
     match command {
         TasksCommand::List(filter) => list::run(global, &filter).await,
         TasksCommand::Show(args) => show::run(global, &args).await,
-        TasksCommand::Export { task, out, tree } => export::run(global, &task, out.as_deref(), tree).await,
+        TasksCommand::Export { task, out, tree, html: false } => {
+            export::run(global, &task, out.as_deref(), tree).await
+        }
+        TasksCommand::Export { task, out, tree, html: true } => {
+            export::page(global, &task, out.as_deref(), tree).await
+        }
         TasksCommand::Resume { task, more } => resume(global, &task, &more).await,
         TasksCommand::Watch { task } => watch::run(global, task.as_deref()).await,
         TasksCommand::Diff { task } => changes::diff(global, &task).await,

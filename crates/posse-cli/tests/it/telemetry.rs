@@ -275,6 +275,28 @@ fn a_task_is_exported_with_those_it_delegated() {
     assert_eq!(place.run(["tasks", "export", "nothing"]).code, 1);
 }
 
+#[test]
+fn a_tree_is_exported_as_one_page_without_secrets() {
+    let key = format!("sk-ant-{}", "a1B2".repeat(10));
+    let place = Place::new();
+    let model = place.script(&format!("- text: The key is {key}, and </script> is text.\n"));
+    let id = place.run(["run", "--json", "--model", &model, "Say it"]).envelope()["task_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let ran = place.run(["tasks", "export", &id, "--tree", "--html", "--out", "task.html"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "task.html written\n"), "{ran:?}");
+    let page = std::fs::read_to_string(place.workspace().join("task.html")).unwrap();
+    let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!((&data["root"], &data["tasks"][0]["status"]), (&json!(id), &json!("completed")));
+    let lines = data["answers"][format!("/tasks/{id}/transcript")]["items"].as_array().unwrap();
+    assert!(lines.iter().any(|line| line["type"] == "outcome"), "{lines:?}");
+    let events = data["answers"][format!("/tasks/{id}/events")]["events"].as_array().unwrap();
+    assert_eq!(events.last().unwrap()["type"], "finished");
+    assert!(page.contains("[redacted: ") && !page.contains(&key));
+}
+
 /// Every name that a transcript has is documented, and every documented name exists.
 #[test]
 fn a_transcript_has_the_documented_names() {

@@ -266,6 +266,7 @@ const TESTS = {
     await t.page.locator("section.det[data-keys]").waitFor();
     await key("t");
     await t.page.waitForFunction(() => location.hash.endsWith("/transcript"));
+    await t.page.locator("[data-search]").waitFor();
     await key("/");
     assert.equal(await t.page.evaluate(() => document.activeElement?.hasAttribute("data-search")), true);
     await key("Escape");

@@ -7,6 +7,7 @@ import { hasEnded, stateOf } from "../state.js";
 import { Top } from "../shell.js";
 import { revision, tasks } from "../store.js";
 import { cx, html, useMemo, useState } from "../lib.js";
+import { isExport } from "../api.js";
 import { TreeViews, useRoot } from "./tasks.js";
 
 /** Trees that are shown at once. */
@@ -29,18 +30,18 @@ export function Budget() {
   const from = useMemo(() => startOf(Number(span)), [span]);
   const fortnight = useMemo(() => startOf(14), []);
   const watch = { watch: "*", kinds: /^(replied|finished)$/ };
-  const agents = useResource(`/usage?by=agent&since=${encodeURIComponent(from)}`, watch);
-  const models = useResource(`/usage?by=model&since=${encodeURIComponent(from)}`, watch);
-  const days = useResource(`/usage?by=day&since=${encodeURIComponent(fortnight)}`, watch);
-  const roots = root ? [root] : [...tasks.values()].filter((task) => !task.parent && !hasEnded(task)).sort((a, b) => (b.tree.cost_usd ?? 0) - (a.tree.cost_usd ?? 0)).slice(0, TREES_MAX);
-  return html`<${Top} title=${root ? root.title : "Budget"} back=${id ? "#/budget" : undefined}><${Choice} label="Span" value=${span} options=${SPANS} onChange=${setSpan} /><//>
-    <main id="main" class="body" tabindex="-1">${root ? html`<div class="tool inset"><${TreeViews} id=${root.task_id} page="budget" /></div>` : null}<${Figures} report=${agents.data} span=${SPANS.find(([n]) => n === span)?.[1] ?? ""} roots=${roots} />
+  const agents = useResource(isExport() ? null : `/usage?by=agent&since=${encodeURIComponent(from)}`, watch);
+  const models = useResource(isExport() ? null : `/usage?by=model&since=${encodeURIComponent(from)}`, watch);
+  const days = useResource(isExport() ? null : `/usage?by=day&since=${encodeURIComponent(fortnight)}`, watch);
+  const roots = root ? [root] : [...tasks.values()].filter((task) => (!task.parent && !hasEnded(task)) || (isExport() && !tasks.has(task.parent ?? ""))).sort((a, b) => (b.tree.cost_usd ?? 0) - (a.tree.cost_usd ?? 0)).slice(0, TREES_MAX);
+  return html`<${Top} title=${root ? root.title : "Budget"} back=${id ? "#/budget" : undefined}>${!isExport() && html`<${Choice} label="Span" value=${span} options=${SPANS} onChange=${setSpan} />`}<//>
+    <main id="main" class="body" tabindex="-1">${root ? html`<div class="tool inset"><${TreeViews} id=${root.task_id} page="budget" /></div>` : null}${!isExport() && html`<${Figures} report=${agents.data} span=${SPANS.find(([n]) => n === span)?.[1] ?? ""} roots=${roots} />`}
       <div class="gr"><section aria-labelledby="b-tree"><h2 id="b-tree" class="gh">Budget tree <span class="sp"></span><span class="lg"><span><i class="spent"></i>spent</span><span><i class="held"></i>reserved</span><span><i></i>left</span></span></h2>
         ${roots.length === 0 ? html`<${Empty} title="No tree runs" text="Each running tree shows here what it may spend, what it spent, what is reserved for tasks below it, and what is left. Give one a limit:" command="posse run --max-cost 2 'Review the open pull requests'" />`
         : html`<div role="table" aria-label="Budget tree"><div class="bt2 hd" role="row"><span role="columnheader">Node</span><span role="columnheader" class="wide"><span class="vh">Spent, reserved, left</span></span><span role="columnheader" class="num">Limit</span><span role="columnheader" class="num">Spent</span><span role="columnheader" class="num wide">Reserved</span><span role="columnheader" class="num">Left</span></div>
           ${roots.map((tree) => html`<${TreeBudget} key=${tree.task_id} root=${tree} />`)}</div>
           <p class="calm">Every call is reserved before it is sent: estimated input plus the largest output. Spent + reserved + left is the limit at every node.</p>`}</section>
-      <div><${Days} report=${days} /><${Bars} title="By agent" says="without what it delegated" report=${agents} name=${(/** @type {string} */ n) => n} /><${Bars} title="By model" says="" report=${models} name=${modelName} /></div></div></main>`;
+      ${!isExport() && html`<div><${Days} report=${days} /><${Bars} title="By agent" says="without what it delegated" report=${agents} name=${(/** @type {string} */ n) => n} /><${Bars} title="By model" says="" report=${models} name=${modelName} /></div>`}</div></main>`;
 }
 
 /** @param {{ report: UsageReport | null, span: string, roots: Task[] }} props */

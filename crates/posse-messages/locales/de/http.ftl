@@ -32,3 +32,4 @@ token-file-unreadable = die Tokens in `{ $path }` können nicht gelesen werden
 token-file-unwritable = die Tokens in `{ $path }` können nicht geschrieben werden
 tokens-too-many = es gibt schon { $most } Tokens
 no-random-numbers = das System liefert keine Zufallszahlen
+http-unreadable-answer = Die Antwort von `{ $path }` ist nicht lesbar: { $why }

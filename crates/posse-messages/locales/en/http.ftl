@@ -34,3 +34,4 @@ token-file-unreadable = the tokens in `{ $path }` cannot be read
 token-file-unwritable = the tokens in `{ $path }` cannot be written
 tokens-too-many = there are { $most } tokens already
 no-random-numbers = the system gives no random numbers
+http-unreadable-answer = the answer of `{ $path }` cannot be read: { $why }

@@ -32,3 +32,4 @@ token-file-unreadable = los tokens de `{ $path }` no se pueden leer
 token-file-unwritable = los tokens de `{ $path }` no se pueden escribir
 tokens-too-many = ya hay { $most } tokens
 no-random-numbers = el sistema no da números aleatorios
+http-unreadable-answer = no se puede leer la respuesta de `{ $path }`: { $why }

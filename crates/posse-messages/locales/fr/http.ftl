@@ -32,3 +32,4 @@ token-file-unreadable = les jetons de `{ $path }` ne peuvent pas être lus
 token-file-unwritable = les jetons de `{ $path }` ne peuvent pas être écrits
 tokens-too-many = il y a déjà { $most } jetons
 no-random-numbers = le système ne donne pas de nombres aléatoires
+http-unreadable-answer = la réponse de `{ $path }` est illisible : { $why }

@@ -32,3 +32,4 @@ token-file-unreadable = `{ $path }` のトークンを読めません
 token-file-unwritable = `{ $path }` のトークンを書けません
 tokens-too-many = トークンがすでに { $most } 個あります
 no-random-numbers = システムから乱数を得られません
+http-unreadable-answer = `{ $path }` の応答を読み取れません: { $why }

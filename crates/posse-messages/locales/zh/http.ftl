@@ -32,3 +32,4 @@ token-file-unreadable = 无法读取 `{ $path }` 中的令牌
 token-file-unwritable = 无法写入 `{ $path }` 中的令牌
 tokens-too-many = 已有 { $most } 个令牌
 no-random-numbers = 系统没有提供随机数
+http-unreadable-answer = 无法读取 `{ $path }` 的响应：{ $why }

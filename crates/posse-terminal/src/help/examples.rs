@@ -50,7 +50,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("help-tasks", &["posse tasks list", "posse tasks show k3v9"]),
     ("help-tasks-list", &["posse tasks list", "posse tasks list --status interrupted --limit 5"]),
     ("help-tasks-show", &["posse tasks show k3v9", "posse tasks show k3v9 --result 3.0"]),
-    ("help-tasks-export", &["posse tasks export k3v9 --tree --out task.jsonl"]),
+    (
+        "help-tasks-export",
+        &[
+            "posse tasks export k3v9 --tree --out task.jsonl",
+            "posse tasks export k3v9 --html --out task.html",
+        ],
+    ),
     (
         "help-tasks-resume",
         &["posse tasks resume k3v9", "posse tasks resume k3v9 --max-turns 20 --timeout 1h"],
