@@ -576,7 +576,7 @@ fn symbols_are_those_of_the_configuration() {
     go(&place);
     screen.sees("exit 0");
     screen.runs("tasks list");
-    screen.sees("exit 0");
+    screen.sees("1 task of ");
     assert!(screen.has("Review the au...") || screen.has("Review the auth code"), "{:#?}", screen.rows());
     screen.runs("top");
     screen.sees("COMPLETED");

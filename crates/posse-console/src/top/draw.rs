@@ -39,9 +39,12 @@ pub fn draw(view: &mut TopView, area: Rect, buffer: &mut Buffer, now_ms: u64) ->
     let mut canvas = ScreenCanvas { buffer, palette: view.options.palette };
     draw_head(view, area, &mut canvas);
     if let TopDialog::Approval(dialog) = &view.dialog {
-        let (width, rows) = view.card_size();
-        let lines = dialog.lines(width, rows, view.options.symbols, now_ms);
+        let (lines, spot) = dialog.lines(&view.card_layout(), now_ms);
         canvas.put_all(Rect { y: 1, height: area.height - 2, ..area }, &lines);
+        if let Some(spot) = spot {
+            draw_foot(view, area, &mut canvas);
+            return Some(Position { x: spot.column as u16, y: 1 + spot.row as u16 });
+        }
     } else if matches!(view.dialog, TopDialog::Keys) {
         canvas.put_all(
             Rect { y: 1, height: area.height - 2, ..area },
@@ -407,9 +410,8 @@ fn prompt(view: &TopView) -> Option<(String, &LineInput)> {
     let label = match &view.dialog {
         TopDialog::Search(_) => say!("top-prompt-search"),
         TopDialog::Steer { task, .. } => say!("top-prompt-steer", task = task.short()),
-        TopDialog::Approval(_) => say!("top-prompt-reason"),
         TopDialog::Question { .. } => say!("top-prompt-answer"),
-        TopDialog::None | TopDialog::Keys | TopDialog::Cancel { .. } => return None,
+        TopDialog::None | TopDialog::Keys | TopDialog::Cancel { .. } | TopDialog::Approval(_) => return None,
     };
     Some((label, line))
 }

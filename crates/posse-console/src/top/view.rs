@@ -609,7 +609,9 @@ impl TopView {
 
     /// Takes pasted text; outside of a prompt it is no key.
     pub fn on_paste(&mut self, text: &str) -> Vec<TopRequest> {
-        if let Some(line) = self.dialog.line_mut() {
+        if let TopDialog::Approval(dialog) = &mut self.dialog {
+            dialog.paste(text);
+        } else if let Some(line) = self.dialog.line_mut() {
             line.paste(text);
         }
         Vec::new()

@@ -259,7 +259,6 @@ top-limit-lease = Reservierung
 top-lease-since = { $paths } seit { $since }
 top-prompt-search = /
 top-prompt-steer = Nachricht an { $task }:
-top-prompt-reason = ablehnen, weil:
 top-prompt-answer = Antwort:
 top-cancel-ask =
     { $n ->

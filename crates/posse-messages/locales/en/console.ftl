@@ -259,7 +259,6 @@ top-limit-lease = lease
 top-lease-since = { $paths } for { $since }
 top-prompt-search = /
 top-prompt-steer = message to { $task }:
-top-prompt-reason = deny, because:
 top-prompt-answer = answer:
 top-cancel-ask =
     { $n ->

@@ -259,7 +259,6 @@ top-limit-lease = reserva
 top-lease-since = { $paths } desde hace { $since }
 top-prompt-search = /
 top-prompt-steer = mensaje para { $task }:
-top-prompt-reason = denegar, porque:
 top-prompt-answer = respuesta:
 top-cancel-ask =
     { $n ->

@@ -259,7 +259,6 @@ top-limit-lease = réservation
 top-lease-since = { $paths } depuis { $since }
 top-prompt-search = /
 top-prompt-steer = message à { $task } :
-top-prompt-reason = refuser, car :
 top-prompt-answer = réponse :
 top-cancel-ask =
     { $n ->

@@ -223,7 +223,6 @@ top-limit-lease = リース
 top-lease-since = { $paths }、{ $since } 前から
 top-prompt-search = /
 top-prompt-steer = { $task } への指示:
-top-prompt-reason = 拒否の理由:
 top-prompt-answer = 回答:
 top-cancel-ask =
     { $n ->

@@ -223,7 +223,6 @@ top-limit-lease = 租约
 top-lease-since = { $paths }，已 { $since }
 top-prompt-search = /
 top-prompt-steer = 给 { $task } 的消息：
-top-prompt-reason = 拒绝，因为：
 top-prompt-answer = 回答：
 top-cancel-ask =
     { $n ->

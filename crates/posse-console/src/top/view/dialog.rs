@@ -1,20 +1,19 @@
 //! Prompts above the list: search, steering, cancelling, approvals and questions.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use posse_core::approval::{ApprovalScope, ApprovalVerdict, ParkedCall};
+use posse_core::approval::ParkedCall;
 use posse_core::id::TaskId;
 use posse_messages::say;
 use posse_runtime::ports::ParentQuestion;
+use posse_terminal::dialog::{ApprovalDialog, DialogAnswer, DialogLayout, DialogStep};
 use posse_terminal::input::LineInput;
-use posse_terminal::rows::{ApprovalCard, RowState};
-use posse_terminal::style::{StyledLine, SymbolSet};
+use posse_terminal::painter::CursorSpot;
+use posse_terminal::rows::RowState;
+use posse_terminal::style::StyledLine;
 
 use super::{ScreenFocus, TopRequest, TopView};
 use crate::top::actions::TaskAction;
 use crate::top::board::{BoardLine, TaskGroup};
-
-/// Time before a key counts: nothing typed ahead approves.
-const SETTLE_MS: u64 = 500;
 
 /// A prompt that takes the keys.
 #[derive(Debug)]
@@ -47,8 +46,7 @@ impl TopDialog {
             TopDialog::Search(line) | TopDialog::Steer { line, .. } | TopDialog::Question { line, .. } => {
                 Some(line)
             }
-            TopDialog::Approval(dialog) => dialog.reason.as_ref(),
-            TopDialog::None | TopDialog::Keys | TopDialog::Cancel { .. } => None,
+            TopDialog::None | TopDialog::Keys | TopDialog::Cancel { .. } | TopDialog::Approval(_) => None,
         }
     }
 
@@ -58,29 +56,24 @@ impl TopDialog {
             TopDialog::Search(line) | TopDialog::Steer { line, .. } | TopDialog::Question { line, .. } => {
                 Some(line)
             }
-            TopDialog::Approval(dialog) => dialog.reason.as_mut(),
-            TopDialog::None | TopDialog::Keys | TopDialog::Cancel { .. } => None,
+            TopDialog::None | TopDialog::Keys | TopDialog::Cancel { .. } | TopDialog::Approval(_) => None,
         }
     }
 }
 
-/// A call that waits for an answer, and how much of it was shown.
+/// A call that waits for an answer. Where it is too long, it is paged through on the screen itself.
 #[derive(Debug)]
 pub struct CallDecision {
     parked: ParkedCall,
-    card: ApprovalCard,
-    opened_ms: u64,
+    dialog: ApprovalDialog,
     /// The whole call is paged through, from this line on.
     top: Option<usize>,
-    /// Why it is denied.
-    reason: Option<LineInput>,
 }
 
 impl CallDecision {
     /// Opens the dialog.
     pub fn new(parked: &ParkedCall, now_ms: u64) -> Self {
-        let card = ApprovalCard::new(parked);
-        Self { parked: parked.clone(), card, opened_ms: now_ms, top: None, reason: None }
+        Self { parked: parked.clone(), dialog: ApprovalDialog::new(parked, now_ms), top: None }
     }
 
     /// Returns the id of the approval.
@@ -93,12 +86,18 @@ impl CallDecision {
         &self.parked.request.task
     }
 
-    /// Lays the dialog out in so many rows.
-    pub fn lines(&self, width: usize, rows: usize, symbols: SymbolSet, now_ms: u64) -> Vec<StyledLine> {
-        let card = self.card.lines(width, rows, symbols, now_ms);
-        let (Some(top), Some(title)) = (self.top, card.first()) else { return card };
-        let body = self.card.body(width);
-        let shown = page_rows(rows);
+    /// Takes pasted text, which only a reason has room for.
+    pub fn paste(&mut self, text: &str) {
+        self.dialog.paste(text);
+    }
+
+    /// Lays the dialog out; returns its rows and where the cursor is, if it is typed into.
+    pub fn lines(&self, layout: &DialogLayout, now_ms: u64) -> (Vec<StyledLine>, Option<CursorSpot>) {
+        let DialogLayout { columns, rows_max, symbols } = *layout;
+        let (card, spot) = self.dialog.lines(layout, now_ms);
+        let (Some(top), Some(title), None) = (self.top, card.first(), spot) else { return (card, spot) };
+        let body = self.dialog.card().body(columns);
+        let shown = page_rows(rows_max);
         let left = body.len().saturating_sub(top + shown);
         let last = match left {
             0 => say!("top-card-end"),
@@ -106,21 +105,44 @@ impl CallDecision {
         };
         let mut lines = vec![title.clone()];
         lines.extend(body.into_iter().skip(top).take(shown));
-        lines.push(StyledLine::plain(format!("  {last}")).cut(width.saturating_sub(1), symbols));
-        lines
+        lines.push(StyledLine::plain(format!("  {last}")).cut(columns.saturating_sub(1), symbols));
+        (lines, None)
+    }
+
+    /// Takes a key: one that pages, or one of the dialog. A yes counts once the last line of the call was visible.
+    fn key(&mut self, key: &KeyEvent, layout: &DialogLayout, now_ms: u64) -> DialogStep {
+        let DialogLayout { columns, rows_max, .. } = *layout;
+        // On a screen of any height the call is whole: it was paged through.
+        let whole = DialogLayout { rows_max: usize::MAX, ..*layout };
+        if self.dialog.is_typing() || !self.dialog.is_armed(now_ms) {
+            return self.dialog.key(key, &whole, now_ms);
+        }
+        let page = page_rows(rows_max) as isize;
+        match key.code {
+            KeyCode::Char('q') => return DialogStep::Later,
+            KeyCode::Char('y' | 't' | 's') if !self.is_seen(columns, rows_max) => {
+                self.page(columns, rows_max, page);
+            }
+            KeyCode::Char('d' | ' ') | KeyCode::PageDown => self.page(columns, rows_max, page),
+            KeyCode::Down | KeyCode::Char('j') => self.page(columns, rows_max, 1),
+            KeyCode::Up | KeyCode::Char('k') => self.page(columns, rows_max, -1),
+            KeyCode::PageUp => self.page(columns, rows_max, -page),
+            _ => return self.dialog.key(key, &whole, now_ms),
+        }
+        DialogStep::Open
     }
 
     /// Tells whether the last line of the call was visible.
     fn is_seen(&self, width: usize, rows: usize) -> bool {
         match self.top {
-            None => self.card.hidden(width, rows) == 0,
-            Some(top) => top + page_rows(rows) >= self.card.body(width).len(),
+            None => self.dialog.card().hidden(width, rows) == 0,
+            Some(top) => top + page_rows(rows) >= self.dialog.card().body(width).len(),
         }
     }
 
     /// Shows the next page of the whole call.
     fn page(&mut self, width: usize, rows: usize, by: isize) {
-        let last = self.card.body(width).len().saturating_sub(page_rows(rows));
+        let last = self.dialog.card().body(width).len().saturating_sub(page_rows(rows));
         self.top = Some(self.top.map_or(0, |top| top.saturating_add_signed(by)).min(last));
     }
 }
@@ -242,53 +264,23 @@ impl TopView {
         key: &KeyEvent,
         now_ms: u64,
     ) -> Vec<TopRequest> {
-        if let Some(mut line) = dialog.reason.take() {
-            match key.code {
-                KeyCode::Esc => self.dialog = TopDialog::Approval(dialog),
-                KeyCode::Enter => {
-                    let reason = Some(line.text().trim().to_owned()).filter(|reason| !reason.is_empty());
-                    return vec![decide(dialog, ApprovalVerdict::Deny, ApprovalScope::Once, reason)];
-                }
-                _ => {
-                    line.key(key);
-                    dialog.reason = Some(line);
-                    self.dialog = TopDialog::Approval(dialog);
-                }
+        let step = dialog.key(key, &self.card_layout(), now_ms);
+        match step {
+            DialogStep::Answered(DialogAnswer { verdict, scope, reason }) => {
+                let parked = Box::new(dialog.parked);
+                return vec![TopRequest::Act(TaskAction::Decide { parked, verdict, scope, reason })];
             }
-            return Vec::new();
+            DialogStep::Later => {}
+            // Nothing is printed above a full screen.
+            DialogStep::Open | DialogStep::Print(_) => self.dialog = TopDialog::Approval(dialog),
         }
-        if now_ms.saturating_sub(dialog.opened_ms) < SETTLE_MS {
-            self.dialog = TopDialog::Approval(dialog);
-            return Vec::new();
-        }
-        let (width, rows) = self.card_size();
-        let page = page_rows(rows) as isize;
-        match key.code {
-            KeyCode::Esc | KeyCode::Char('q') => return Vec::new(),
-            KeyCode::Char('y' | 't' | 's') if !dialog.is_seen(width, rows) => dialog.page(width, rows, page),
-            KeyCode::Char('y') => {
-                return vec![decide(dialog, ApprovalVerdict::Approve, ApprovalScope::Once, None)];
-            }
-            KeyCode::Char('t') => {
-                return vec![decide(dialog, ApprovalVerdict::Approve, ApprovalScope::Task, None)];
-            }
-            KeyCode::Char('s') => {
-                return vec![decide(dialog, ApprovalVerdict::Approve, ApprovalScope::Session, None)];
-            }
-            KeyCode::Char('n') => dialog.reason = Some(LineInput::default()),
-            KeyCode::Char('d' | ' ') | KeyCode::PageDown => dialog.page(width, rows, page),
-            KeyCode::Down | KeyCode::Char('j') => dialog.page(width, rows, 1),
-            KeyCode::Up | KeyCode::Char('k') => dialog.page(width, rows, -1),
-            KeyCode::PageUp => dialog.page(width, rows, -page),
-            _ => {}
-        }
-        self.dialog = TopDialog::Approval(dialog);
         Vec::new()
     }
 
-    /// Returns columns and rows of the approval dialog.
-    pub fn card_size(&self) -> (usize, usize) {
-        (usize::from(self.frame.size.0), self.frame.body_rows)
+    /// Returns size and looks of the approval dialog.
+    pub fn card_layout(&self) -> DialogLayout {
+        let (columns, rows_max) = (usize::from(self.frame.size.0), self.frame.body_rows);
+        DialogLayout { columns, rows_max, symbols: self.options.symbols }
     }
 
     fn on_question_key(
@@ -316,14 +308,4 @@ impl TopView {
         }
         Vec::new()
     }
-}
-
-fn decide(
-    dialog: Box<CallDecision>,
-    verdict: ApprovalVerdict,
-    scope: ApprovalScope,
-    reason: Option<String>,
-) -> TopRequest {
-    let parked = Box::new(dialog.parked);
-    TopRequest::Act(TaskAction::Decide { parked, verdict, scope, reason })
 }
