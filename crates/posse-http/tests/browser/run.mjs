@@ -2,7 +2,8 @@
 // node run.mjs MODULES [--pictures DIRECTORY] [--only WORD]; MODULES has playwright-core and axe-core in `node_modules`.
 
 import { createRequire } from "node:module";
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -42,7 +43,7 @@ async function open({ state = story(), scopes, hash = "overview", size = DESK, s
   const errors = [];
   page.on("console", (m) => { if (m.type() === "error" && !m.text().includes("Failed to load resource")) errors.push(m.text()); });
   page.on("pageerror", (e) => errors.push(e.message));
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(20_000);
   await page.goto(`${fixture.url}/#/${hash}`);
   const close = async () => {
     await context.close();
@@ -358,18 +359,19 @@ const TESTS = {
     const t = await open({ state });
     await t.has("worker-999");
     assert.ok((await t.page.locator("[data-row]").count()) < 120, "rows outside the screen are not rendered");
-    const slowest = await t.page.evaluate(async () => {
+    // The median: other programs may delay single frames.
+    const usual = await t.page.evaluate(async () => {
       const body = document.querySelector("main.body");
-      let worst = 0;
+      const times = [];
       for (let i = 1; i <= 20; i++) {
         const started = performance.now();
         body.scrollTop = (body.scrollHeight * i) / 20;
         await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-        worst = Math.max(worst, performance.now() - started);
+        times.push(performance.now() - started);
       }
-      return worst;
+      return times.sort((a, b) => a - b)[10];
     });
-    assert.ok(slowest < 250, `two frames took ${slowest} ms`);
+    assert.ok(usual < 150, `two frames take ${usual} ms`);
     await t.go(`tasks/${TASK}/events`);
     await t.page.getByText("file 0", { exact: false }).first().waitFor();
     for (let i = 0; i < 30; i++) await t.page.evaluate(() => { const box = document.querySelector(".db"); box.scrollTop = box.scrollHeight; return new Promise((resolve) => requestAnimationFrame(resolve)); });
@@ -396,7 +398,9 @@ async function exported(fixture, text) {
   }
   const data = { exported_at: new Date().toISOString(), version: "0.0.0", root: ROOT, tasks: tree, answers };
   const options = ["run", "--quiet", "--locked", "-p", "posse-http", "--example", "exported_page"];
-  return execFileSync("cargo", options, { input: JSON.stringify(data), encoding: "utf8", maxBuffer: 64 << 20 });
+  const printing = promisify(execFile)("cargo", options, { encoding: "utf8", maxBuffer: 64 << 20 });
+  printing.child.stdin.end(JSON.stringify(data));
+  return (await printing).stdout;
 }
 
 async function axe(page, where, rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]) {
