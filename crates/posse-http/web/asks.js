@@ -45,6 +45,7 @@ export const titleOf = (tool) => TITLES[tool] ?? `Call ${tool}`;
 
 /** @param {{ approval: Approval }} props */
 export function WithoutAnswer({ approval }) {
+  if (Date.parse(approval.deadline_at) < now.value) return html`The deadline has passed; it is ${approval.default === "approve" ? "approved" : "denied"} when a process drives the task`;
   return html`Without an answer: ${approval.default === "approve" ? "approved" : "denied"} <${Countdown} at=${approval.deadline_at} />`;
 }
 

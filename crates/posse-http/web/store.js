@@ -147,7 +147,7 @@ async function readResults() {
 /** @param {Outcome | null} outcome @returns {Pick<Task, "headline" | "verified" | "in_doubt">} */
 function resultOf(outcome) {
   if (!outcome) return {};
-  const text = firstLine(outcome.text).replace(/^[#>*\s-]+/, "").replace(/[*_`]/g, "");
+  const text = firstLine(outcome.text).replace(/^[#>*\s-]+/, "").replace(/\*\*|`/g, "");
   const total = outcome.evidence.length;
   return {
     headline: (outcome.status === "completed" ? text : outcome.detail || text) || null,
