@@ -11,6 +11,7 @@ mod screens;
 mod simulate;
 mod stress;
 mod test;
+mod watchers;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,8 @@ cargo xtask <task>
   dashboard [pictures | --only WORD]  checks the types of the dashboard's modules and drives its pages in Chromium;
           `pictures` makes those of docs/images
   screens [NAME ...]  plays scripted tasks in tmux and writes the pictures of docs/screens
+  watchers [--watchers N] [--tasks N] [--events N] [--listed N]  memory of an idle `posse serve`, event streams that
+          each get every event of many running tasks, and the time of a list of 100,000 tasks; builds a release first
   help    this text
 ";
 
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         ["chaos", options @ ..] => finish(chaos::chaos(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
         ["dashboard", options @ ..] => finish(dashboard::dashboard(options)),
+        ["watchers", options @ ..] => finish(watchers::watchers(options)),
         ["screens", names @ ..] => finish(screens::screens(names)),
         ["requirements", options @ ..] => {
             finish(xtask::requirements::requirements(&command::root(), options))

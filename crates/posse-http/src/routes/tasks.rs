@@ -79,7 +79,7 @@ async fn matching(
     let mut page = TaskPageQuery {
         before: bounds.before,
         session: bounded("session", query.session.as_deref(), 100)?.map(str::to_owned),
-        workspace: bounded("workspace", query.workspace.as_deref(), 4_096)?.map(str::to_owned),
+        workspace: bounded("workspace", query.workspace.as_deref(), 500)?.map(str::to_owned),
         agent: bounded("agent", query.agent.as_deref(), 200)?.map(str::to_owned),
         parent: bounded("parent", query.parent.as_deref(), 200)?.map(|id| TaskId::from_store(id.to_owned())),
         is_root: query.roots.unwrap_or_default(),

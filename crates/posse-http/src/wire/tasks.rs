@@ -48,7 +48,7 @@ pub struct TaskListQuery {
     #[param(max_length = 100)]
     pub session: Option<String>,
     /// Directory that the tasks work in, whole; a worktree counts as what it was copied from.
-    #[param(max_length = 4096)]
+    #[param(max_length = 500)]
     pub workspace: Option<String>,
     /// Name of the agent, whole.
     #[param(max_length = 200)]
