@@ -20,5 +20,6 @@ pub mod project;
 pub mod provider;
 pub mod retention;
 pub mod setup;
+pub mod spending;
 pub mod tools;
 pub mod worktrees;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod columns;
+pub mod complete;
 pub mod dialog;
 pub mod diff;
 pub mod help;

@@ -1,17 +1,16 @@
 //! `posse cost`: spending by agent, model, day or project.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::Result;
 use posse_core::text::visible;
-use posse_core::usage::{SpendingTotal, dollars};
-use posse_git::project_of;
+use posse_core::usage::SpendingTotal;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
+use posse_setup::spending::{by_project, spending_json};
 use posse_store::{SpendingGroup, SpendingLine};
 use posse_terminal::table::{ColumnFit, TableCell, TableColumn, TextTable};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::{CostArgs, CostGroup, GlobalArgs};
 use crate::render::{count, price, tokens};
@@ -23,7 +22,7 @@ pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
     let since_ms = args.since.map_or(0, |span| now_ms().saturating_sub(millis(span)));
     let mut lines = store.spending(group(args.by), since_ms).await?;
     if args.by == CostGroup::Project {
-        lines = by_project(lines);
+        lines = by_project(lines, setup::home().as_deref());
     }
     // Counted by workspace: a task that used two models, or worked on two days, is still one task.
     let tasks = store.spending(SpendingGroup::Workspace, since_ms).await?;
@@ -32,11 +31,11 @@ pub async fn run(global: &GlobalArgs, args: &CostArgs) -> Result<ExitCode> {
     total.tasks = tasks.iter().map(|line| line.total.tasks).sum();
     if global.json {
         for line in &lines {
-            let mut value = as_json(args.by.wire(), Some(&line.name), &line.total);
+            let mut value = spending_json(args.by.wire(), Some(&line.name), &line.total);
             value["cached_tokens"] = json!(line.cached_tokens);
             terminal::out(&value.to_string());
         }
-        let mut value = as_json("total", None, &total);
+        let mut value = spending_json("total", None, &total);
         value["cached_tokens"] = json!(lines.iter().map(|line| line.cached_tokens).sum::<u64>());
         terminal::out(&value.to_string());
         return Ok(ExitCode::SUCCESS);
@@ -97,38 +96,4 @@ fn group(by: CostGroup) -> SpendingGroup {
         CostGroup::Project => SpendingGroup::Workspace,
         CostGroup::Task => SpendingGroup::Session,
     }
-}
-
-/// Merges the workspaces of one project, most expensive project first.
-fn by_project(lines: Vec<SpendingLine>) -> Vec<SpendingLine> {
-    let (home, mut joined) = (setup::home(), Vec::<SpendingLine>::new());
-    for line in lines {
-        let name = match line.name.as_str() {
-            "" => String::new(),
-            workspace => project_of(Path::new(workspace), home.as_deref()).display().to_string(),
-        };
-        match joined.iter_mut().find(|project| project.name == name) {
-            Some(project) => {
-                project.total.add(&line.total);
-                project.cached_tokens += line.cached_tokens;
-            }
-            None => joined.push(SpendingLine { name, ..line }),
-        }
-    }
-    joined.sort_by_key(|project| std::cmp::Reverse(project.total.cost_micros));
-    joined
-}
-
-fn as_json(by: &str, name: Option<&str>, total: &SpendingTotal) -> Value {
-    json!({
-        "by": by,
-        "name": name.filter(|name| !name.is_empty()),
-        "tasks": total.tasks,
-        "turns": total.turns,
-        "input_tokens": total.input_tokens,
-        "output_tokens": total.output_tokens,
-        "cost_usd": total.cost_usd(),
-        "known_cost_usd": dollars(total.cost_micros),
-        "unpriced_tokens": total.unpriced_tokens,
-    })
 }
