@@ -53,6 +53,11 @@ pub fn check_types() -> Result<()> {
 pub fn run_tests(options: &[&str]) -> Result<()> {
     let mut node = Command::new("node");
     node.arg(TESTS).arg(place()).args(options).current_dir(root());
+    // The stage of the tests builds it.
+    let program = root().join("target/debug/posse");
+    if program.exists() {
+        node.arg("--program").arg(program);
+    }
     let status = node.status().context("node cannot be started")?;
     ensure!(status.success(), "the tests of the dashboard failed ({status})");
     Ok(())

@@ -1,8 +1,8 @@
 // Tests of the dashboard in Chromium, against the fixture server.
-// node run.mjs MODULES [--pictures DIRECTORY] [--only WORD]; MODULES has playwright-core and axe-core in `node_modules`.
+// node run.mjs MODULES [--pictures DIRECTORY] [--only WORD] [--program POSSE]; MODULES has playwright-core and axe-core in `node_modules`.
 
 import { createRequire } from "node:module";
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -351,6 +351,7 @@ const TESTS = {
     await page.close();
     rmSync(directory, { recursive: true });
   },
+  ...(option("--program") ? { "the program itself: log in by its link, approve a call, read the end"() { return realProgram(resolve(option("--program"))); } } : {}),
   async "a thousand tasks and a hundred thousand events stay smooth"() {
     const state = story();
     const sample = state.tasks.get(`${ROOT}.t_07`);
@@ -386,6 +387,55 @@ const TESTS = {
     await t.close();
   },
 };
+
+/** Drives a real server and a real task with a scripted model. */
+async function realProgram(program) {
+  const directory = mkdtempSync(join(tmpdir(), "posse-dashboard-"));
+  const env = { PATH: process.env.PATH, HOME: directory, POSSE_STATE: join(directory, "state"), LANG: "C.UTF-8" };
+  const script = join(directory, "script.yaml");
+  writeFileSync(script, "- text: I write it.\n  calls:\n    - write: {path: made.txt, content: made}\n- text: Made **made.txt**.\n");
+  const start = (...given) => spawn(program, given, { cwd: directory, env, stdio: ["ignore", "pipe", "pipe"] });
+  const server = start("serve", "--listen", "127.0.0.1:0");
+  const task = start("run", "--json", "--mode", "ask", "--approvals", "ask", "--model", `scripted:${script}`, "Make the file");
+  const page = await browser.newPage({ viewport: DESK });
+  const errors = [];
+  page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+  page.on("pageerror", (e) => errors.push(e.message));
+  page.setDefaultTimeout(30_000);
+  try {
+    await page.goto(await said(server.stdout, /http\S+#code=\S+/));
+    await page.getByRole("button", { name: "Approve once" }).click();
+    await page.getByText("Approved once: write made.txt", { exact: true }).waitFor();
+    await page.locator(".tr .c-completed").first().waitFor();
+    await page.getByText("Made made.txt.").first().waitFor();
+    assert.equal(await page.evaluate(() => location.hash), "");
+    assert.equal(readFileSync(join(directory, "made.txt"), "utf8"), "made");
+    for (const name of ["Tasks", "Changes", "Timeline", "Context", "Leases", "Budget", "Agents"]) {
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
+      await page.getByRole("heading", { level: 1, name }).waitFor().catch(() => page.getByRole("heading", { level: 1, name: "Shared context" }).waitFor());
+    }
+    assert.deepEqual(errors, []);
+  } finally {
+    await page.close();
+    const ended = Promise.all([server, task].map((child) => child.exitCode !== null || new Promise((done) => child.once("exit", done))));
+    for (const child of [server, task]) child.kill();
+    await ended;
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Waits for a text on a pipe. */
+function said(pipe, pattern) {
+  return new Promise((found, failed) => {
+    let text = "";
+    pipe.on("data", (chunk) => {
+      text += chunk;
+      const match = pattern.exec(text);
+      if (match) found(match[0]);
+    });
+    pipe.on("close", () => failed(new Error(`it ended without ${pattern}: ${text}`)));
+  });
+}
 
 /** Writes the page of a tree as the program does, with the answers of the fixture. */
 async function exported(fixture, text) {
