@@ -82,6 +82,7 @@ help-tasks-show = Zeigen, was eine Aufgabe getan hat, Runde für Runde, mit ihre
 help_task = Kennung der Aufgabe oder deren Anfang
 help_result = Ein Ergebnis vollständig ausgeben, etwa 3.0
 help-tasks-export = Das ganze Gespräch einer Aufgabe exportieren, als JSON-Zeilen oder als eine HTML-Seite
+help-tasks-export_html = Eine HTML-Datei schreiben, die die Aufgabe wie das Dashboard zeigt, ohne Geheimnisse
 help_tree = Die Aufgaben einschließen, die sie delegiert hat
 help-tasks-resume = Eine Aufgabe fortsetzen, die unterbrochen wurde oder vorzeitig endete
 help-tasks-resume_max-turns = Insgesamt so viele Runden erlauben

@@ -82,6 +82,7 @@ help-tasks-show = Show what a task did, turn by turn, with its answer
 help_task = Task id or id prefix
 help_result = Print one result in full, such as 3.0
 help-tasks-export = Export the whole conversation of a task as lines of JSON, or as one HTML page
+help-tasks-export_html = Write one HTML file that shows the task as the dashboard does, with secrets redacted
 help_tree = Include the tasks that it delegated
 help-tasks-resume = Resume a task that was interrupted or stopped early
 help-tasks-resume_max-turns = Allow this many turns in total

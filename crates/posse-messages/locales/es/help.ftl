@@ -82,6 +82,7 @@ help-tasks-show = Mostrar lo que hizo una tarea, turno a turno, con su respuesta
 help_task = Identificador de la tarea o el comienzo
 help_result = Mostrar un resultado completo, por ejemplo 3.0
 help-tasks-export = Exportar toda la conversación de una tarea, como líneas JSON o como una página HTML
+help-tasks-export_html = Escribir un archivo HTML que muestra la tarea como el panel, sin secretos
 help_tree = Incluir las tareas que delegó
 help-tasks-resume = Reanudar una tarea interrumpida o detenida antes de tiempo
 help-tasks-resume_max-turns = Permitir este número de turnos en total

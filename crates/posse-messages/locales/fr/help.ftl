@@ -82,6 +82,7 @@ help-tasks-show = Montrer ce qu'une tâche a fait, tour par tour, avec sa répon
 help_task = Identifiant de la tâche ou son début
 help_result = Afficher un résultat en entier, par exemple 3.0
 help-tasks-export = Exporter toute la conversation d'une tâche, en lignes JSON ou en une page HTML
+help-tasks-export_html = Écrire un fichier HTML qui montre la tâche comme le tableau de bord, sans secrets
 help_tree = Inclure les tâches qu'elle a déléguées
 help-tasks-resume = Reprendre une tâche interrompue ou arrêtée prématurément
 help-tasks-resume_max-turns = Autoriser ce nombre de tours en tout

@@ -82,6 +82,7 @@ help-tasks-show = タスクが行ったことをターンごとに、回答と�
 help_task = タスクの ID またはその先頭
 help_result = ひとつの結果を全文表示する。例: 3.0
 help-tasks-export = タスクの会話全体を、JSON の行または 1 つの HTML ページとしてエクスポートする
+help-tasks-export_html = タスクをダッシュボードと同じように表示する 1 つの HTML ファイルを書き出す。秘密は伏せる
 help_tree = 委任したタスクも含める
 help-tasks-resume = 中断された、または途中で止まったタスクを再開する
 help-tasks-resume_max-turns = 合計でこのターン数まで許可する

@@ -82,6 +82,7 @@ help-tasks-show = 逐轮显示任务做了什么及其回答
 help_task = 任务的标识或标识的开头
 help_result = 完整输出一个结果，例如 3.0
 help-tasks-export = 导出任务的整个对话，为 JSON 行或一个 HTML 页面
+help-tasks-export_html = 写出一个像仪表板那样显示任务的 HTML 文件，并隐去机密
 help_tree = 包括它委派的任务
 help-tasks-resume = 恢复被中断或提前停止的任务
 help-tasks-resume_max-turns = 总共允许这么多轮
