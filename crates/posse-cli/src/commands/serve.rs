@@ -25,6 +25,8 @@ use crate::{retention, terminal};
 pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<ExitCode> {
     let setup = Setup { hosts: ConnectedHosts::served(), ..Setup::load(global)? };
     retention::apply_later(global, &setup.config.store, &setup.state);
+    // An address that is refused is never listened at.
+    ServedPlace::of(&args, args.listen)?;
     let listener = listen(args.listen).await?;
     let place = ServedPlace::of(&args, listener.local_addr().unwrap_or(args.listen))?;
     let (leaving, tokens) = (CancellationToken::new(), token_file(global)?);
