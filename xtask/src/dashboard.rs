@@ -53,10 +53,12 @@ pub fn check_types() -> Result<()> {
 pub fn run_tests(options: &[&str]) -> Result<()> {
     let mut node = Command::new("node");
     node.arg(TESTS).arg(place()).args(options).current_dir(root());
-    // The stage of the tests builds it.
-    let program = root().join("target/debug/posse");
-    if program.exists() {
-        node.arg("--program").arg(program);
+    // The stage of the tests builds both.
+    for (option, program) in [("--program", "posse"), ("--writer", "examples/exported_page")] {
+        let program = root().join("target/debug").join(program);
+        if program.exists() {
+            node.arg(option).arg(program);
+        }
     }
     let status = node.status().context("node cannot be started")?;
     ensure!(status.success(), "the tests of the dashboard failed ({status})");

@@ -1,5 +1,5 @@
 // Tests of the dashboard in Chromium, against the fixture server.
-// node run.mjs MODULES [--pictures DIRECTORY] [--only WORD] [--program POSSE]; MODULES has playwright-core and axe-core in `node_modules`.
+// node run.mjs MODULES [--pictures DIRECTORY] [--only WORD] [--program POSSE] [--writer EXAMPLE]; MODULES has playwright-core and axe-core in `node_modules`.
 
 import { createRequire } from "node:module";
 import { execFile, spawn } from "node:child_process";
@@ -327,30 +327,7 @@ const TESTS = {
     await t.has("⟨202E⟩");
     await t.close();
   },
-  async "an exported tree opens from a file, asks no server and changes nothing"() {
-    const fixture = await serve(story());
-    const html = await exported(fixture, XSS.join("\n\n"));
-    fixture.server.close();
-    const directory = mkdtempSync(join(tmpdir(), "posse-export-"));
-    const file = join(directory, "task.html");
-    writeFileSync(file, html);
-    const page = await browser.newPage({ viewport: DESK });
-    const errors = [], asked = [];
-    page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
-    page.on("pageerror", (e) => errors.push(e.message));
-    page.on("request", (r) => { if (!/^(file|data):/.test(r.url())) asked.push(r.url()); });
-    page.setDefaultTimeout(10_000);
-    await page.goto(pathToFileURL(file).href);
-    for (const [hash, text] of [[`tasks/${ROOT}`, "Exported page"], [`tasks/${TASK}/transcript`, "Turn 2"], [`changes/${ROOT}`, "3 files"], [`timeline/${ROOT}`, "Where did the time go"], [`budget/${ROOT}`, "Budget tree"], [`tasks/${TASK}`, "Last steps"]]) {
-      await page.evaluate((h) => { location.hash = `#/${h}`; }, hash);
-      await page.getByText(text).first().waitFor().catch((e) => { throw new Error(`${hash} does not show “${text}”: ${e.message} ${errors}`); });
-      for (const name of [/^Approve/, /^Send/, /^Cancel/, /^Stop/, /^Resume/]) assert.equal(await page.getByRole("button", { name }).count(), 0);
-    }
-    assert.equal(await page.evaluate(() => window.pwned), undefined);
-    assert.deepEqual([errors, asked], [[], []]);
-    await page.close();
-    rmSync(directory, { recursive: true });
-  },
+  ...(option("--writer") ? { "an exported tree opens from a file, asks no server and changes nothing": exportedPage } : {}),
   ...(option("--program") ? { "the program itself: log in by its link, approve a call, read the end"() { return realProgram(resolve(option("--program"))); } } : {}),
   async "a thousand tasks and a hundred thousand events stay smooth"() {
     const state = story();
@@ -387,6 +364,32 @@ const TESTS = {
     await t.close();
   },
 };
+
+/** Opens a page that the writer of exports made of the story. */
+async function exportedPage() {
+  const fixture = await serve(story());
+  const html = await exported(fixture, XSS.join("\n\n"));
+  fixture.server.close();
+  const directory = mkdtempSync(join(tmpdir(), "posse-export-"));
+  const file = join(directory, "task.html");
+  writeFileSync(file, html);
+  const page = await browser.newPage({ viewport: DESK });
+  const errors = [], asked = [];
+  page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
+  page.on("pageerror", (e) => errors.push(e.message));
+  page.on("request", (r) => { if (!/^(file|data):/.test(r.url())) asked.push(r.url()); });
+  page.setDefaultTimeout(10_000);
+  await page.goto(pathToFileURL(file).href);
+  for (const [hash, text] of [[`tasks/${ROOT}`, "Exported page"], [`tasks/${TASK}/transcript`, "Turn 2"], [`changes/${ROOT}`, "3 files"], [`timeline/${ROOT}`, "Where did the time go"], [`budget/${ROOT}`, "Budget tree"], [`tasks/${TASK}`, "Last steps"]]) {
+    await page.evaluate((h) => { location.hash = `#/${h}`; }, hash);
+    await page.getByText(text).first().waitFor().catch((e) => { throw new Error(`${hash} does not show “${text}”: ${e.message} ${errors}`); });
+    for (const name of [/^Approve/, /^Send/, /^Cancel/, /^Stop/, /^Resume/]) assert.equal(await page.getByRole("button", { name }).count(), 0);
+  }
+  assert.equal(await page.evaluate(() => window.pwned), undefined);
+  assert.deepEqual([errors, asked], [[], []]);
+  await page.close();
+  rmSync(directory, { recursive: true });
+}
 
 /** Drives a real server and a real task with a scripted model. */
 async function realProgram(program) {
@@ -447,8 +450,7 @@ async function exported(fixture, text) {
     answers[path] = await fixture.route("GET", path, new URLSearchParams({ limit: "100000" }), {});
   }
   const data = { exported_at: new Date().toISOString(), version: "0.0.0", root: ROOT, tasks: tree, answers };
-  const options = ["run", "--quiet", "--locked", "-p", "posse-http", "--example", "exported_page"];
-  const printing = promisify(execFile)("cargo", options, { encoding: "utf8", maxBuffer: 64 << 20 });
+  const printing = promisify(execFile)(resolve(option("--writer")), [], { encoding: "utf8", maxBuffer: 64 << 20 });
   printing.child.stdin.end(JSON.stringify(data));
   return (await printing).stdout;
 }
