@@ -470,12 +470,12 @@ async function widths(page, where) {
   }
 }
 
-/** Waits until nothing changed for twenty frames. */
+/** Waits until nothing changed for a second. */
 async function settled(page) {
   await page.evaluate(() => new Promise((resolve) => {
     let quiet = 0;
     new MutationObserver(() => { quiet = 0; }).observe(document.body, { subtree: true, childList: true });
-    const look = () => (++quiet > 20 ? resolve() : requestAnimationFrame(look));
+    const look = () => (++quiet > 60 ? resolve() : requestAnimationFrame(look));
     look();
   }));
 }

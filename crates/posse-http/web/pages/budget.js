@@ -63,7 +63,7 @@ function TreeBudget({ root }) {
   const level = new Map();
   for (const node of nodes) level.set(node.task_id, node.parent && level.has(node.parent) ? level.get(node.parent) + 1 : 0);
   const shown = all ? nodes : nodes.filter((node, i) => i < 12 || node.caps.cost_usd !== null);
-  return html`${shown.map((node) => html`<${NodeRow} key=${node.task_id} node=${node} level=${level.get(node.task_id)} />`)}${shown.length < nodes.length ? html`<div role="row"><div role="cell"><button class="btn q" onClick=${() => setAll(true)}>${plural(nodes.length - shown.length, "task")} without a limit of its own</button></div></div>` : null}`;
+  return html`${shown.map((node) => html`<${NodeRow} key=${node.task_id} node=${node} level=${level.get(node.task_id)} />`)}${shown.length < nodes.length ? html`<div role="row"><div role="cell"><button class="btn q" onClick=${() => setAll(true)}>Show ${plural(nodes.length - shown.length, "task")} without an own limit</button></div></div>` : null}`;
 }
 
 /** @param {{ node: BudgetNode, level: number }} props */
