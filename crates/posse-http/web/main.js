@@ -2,10 +2,9 @@
 
 import { ApiError, api, isExport, post } from "./api.js";
 import { Shell } from "./shell.js";
-import { html, render, useEffect } from "./lib.js";
+import { html, render, useEffect, useState } from "./lib.js";
 import { listen } from "./route.js";
 import { applyTheme } from "./settings.js";
-import { Login } from "./pages/login.js";
 import { connect, loadError, me, startClock } from "./store.js";
 
 /**
@@ -37,8 +36,18 @@ function App() {
   const principal = me.value;
   useEffect(() => { if (principal && !isExport()) void connect(); }, [principal === null, principal === undefined]);
   if (principal === undefined) return html`<main class="center" aria-busy="true"></main>`;
-  if (principal === null) return html`<${Login} onCode=${enter} />`;
+  if (principal === null) return html`<${LoginPage} />`;
   return html`<${Shell} />`;
+}
+
+/** @type {any} */
+let Login = null;
+
+/** The login page, read only by those who need it. */
+function LoginPage() {
+  const [, redraw] = useState(0);
+  useEffect(() => { void import("./pages/login.js").then((module) => { Login = module.Login; redraw(1); }); }, []);
+  return Login ? html`<${Login} onCode=${enter} />` : html`<main class="center" aria-busy="true"></main>`;
 }
 
 export function start() {
