@@ -46,11 +46,11 @@ pub fn watchers(options: &[&str]) -> Result<()> {
     fs::create_dir_all(&state)?;
     let server = serve(&posse, &state)?;
     let idle = resident_kb(server.process.id())?;
-    println!("idle_rss_kb={idle} bound_kb={IDLE_KB_MAX}");
+    eprintln!("idle_rss_kb={idle} bound_kb={IDLE_KB_MAX}");
     let target = format!("{}:{}", state.display(), server.port);
     let arguments = |words: &[u32]| words.iter().map(u32::to_string).collect::<Vec<_>>();
     load_with(&load, "watchers", &target, &arguments(&[watchers, tasks, notes]))?;
-    println!("rss_after_watchers_kb={}", resident_kb(server.process.id())?);
+    eprintln!("rss_after_watchers_kb={}", resident_kb(server.process.id())?);
     load_with(&load, "list", &target, &arguments(&[listed, 500]))?;
     drop(server);
     fs::remove_dir_all(&state)?;
