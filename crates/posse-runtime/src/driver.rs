@@ -107,7 +107,7 @@ impl StopTokens {
     }
 
     /// Returns whether the parent was stopped too.
-    fn is_from_above(&self) -> bool {
+    pub(crate) fn is_from_above(&self) -> bool {
         self.above.iter().flatten().any(CancellationToken::is_cancelled)
     }
 }

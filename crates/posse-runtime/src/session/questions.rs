@@ -83,8 +83,9 @@ impl Tool for AskParent {
                 Ok(ask) => ask,
                 Err(e) => return ToolOutput::error(format!("the question cannot be read: {e}")),
             };
-            let deadline = ask.deadline_s.unwrap_or(DEADLINE_USUAL_S).min(DEADLINE_MAX_S);
-            let wait = Duration::from_secs(deadline).min(input.context.time_left);
+            let deadline =
+                Duration::from_secs(ask.deadline_s.unwrap_or(DEADLINE_USUAL_S).min(DEADLINE_MAX_S));
+            let wait = deadline.min(input.context.time_left);
             let question = NewQuestion {
                 task: task.id.clone(),
                 key: input.idempotency_key.to_owned(),
@@ -92,19 +93,37 @@ impl Tool for AskParent {
                 options: ask.options.iter().map(|option| prefix(option, 200).to_owned()).collect(),
                 asked_ms: now_ms(),
             };
-            let answered = answer_to(&session, &task, question, wait, &input.context.cancel).await;
-            match (answered, ask.default) {
-                (Err(e), _) => ToolOutput::error(e.english()),
-                (Ok(Some(text)), _) => ToolOutput::text(text),
-                (Ok(None), Some(default)) => ToolOutput::text(format!(
-                    "no answer came within {deadline} s; go on with your default: {default}"
-                )),
-                (Ok(None), None) => ToolOutput::error(format!(
-                    "no answer came within {deadline} s; choose what is most likely wanted and say so \
-                     in your answer"
-                )),
+            match answer_to(&session, &task, question, wait, &input.context.cancel).await {
+                Err(e) => ToolOutput::error(e.english()),
+                Ok(QuestionEnd::Answered(text)) => ToolOutput::text(text),
+                Ok(QuestionEnd::Cancelled) if task.stop.is_from_above() => {
+                    ToolOutput::error("nobody answered: the parent ended or was cancelled")
+                }
+                Ok(QuestionEnd::Cancelled) => ToolOutput::error("nobody answered: this task was cancelled"),
+                Ok(QuestionEnd::Overdue) => overdue(wait, ask.default.as_deref()),
             }
         })
+    }
+}
+
+/// End of waiting for an answer.
+enum QuestionEnd {
+    Answered(String),
+    /// The asking task or its parent was stopped.
+    Cancelled,
+    Overdue,
+}
+
+/// Makes the result of a question that nobody answered in time.
+fn overdue(wait: Duration, default: Option<&str>) -> ToolOutput {
+    let seconds = wait.as_secs();
+    match default {
+        Some(default) => {
+            ToolOutput::text(format!("no answer came within {seconds} s; go on with your default: {default}"))
+        }
+        None => ToolOutput::error(format!(
+            "no answer came within {seconds} s; choose what is most likely wanted and say so in your answer"
+        )),
     }
 }
 
@@ -115,29 +134,29 @@ async fn answer_to(
     question: NewQuestion,
     wait: Duration,
     cancel: &CancellationToken,
-) -> Result<Option<String>> {
+) -> Result<QuestionEnd> {
     let TaskQuestion { question, state } = session.sources.store.ask_question(question).await?;
     if let QuestionState::Answered(text) = state {
-        return Ok(Some(text));
+        return Ok(QuestionEnd::Answered(text));
     }
     let id = question.id;
     let observers = &session.watchers.observers;
     observers.fact(&task.id, &question.fact());
     let answer = task.ask(question);
-    let answered = tokio::select! {
-        answered = answer => answered.ok(),
-        () = cancel.cancelled() => None,
-        () = tokio::time::sleep(wait) => None,
+    let end = tokio::select! {
+        answered = answer => answered.map_or(QuestionEnd::Overdue, QuestionEnd::Answered),
+        () = cancel.cancelled() => QuestionEnd::Cancelled,
+        () = tokio::time::sleep(wait) => QuestionEnd::Overdue,
     };
     task.show_question(None);
     observers.fact(&task.id, &LiveFact::QuestionClosed { id });
-    if answered.is_some() {
-        return Ok(answered);
+    if let QuestionEnd::Answered(_) = end {
+        return Ok(end);
     }
     // Another process may have answered first.
     match session.sources.store.close_question(&task.id, id).await?.state {
-        QuestionState::Answered(text) => Ok(Some(text)),
-        QuestionState::Open | QuestionState::Closed => Ok(None),
+        QuestionState::Answered(text) => Ok(QuestionEnd::Answered(text)),
+        QuestionState::Open | QuestionState::Closed => Ok(end),
     }
 }
 

@@ -211,6 +211,47 @@ async fn a_question_that_nobody_answers_has_a_default() {
     assert!(text.contains("no answer came within 5 s; go on with your default: the first"), "{text}");
 }
 
+/// Returns the recorded answer to the question of the first child.
+async fn answer_of(script: &'static str) -> String {
+    let (_, store) = answers(script).await;
+    let records = store.records(&TaskId::child("s1", 1)).await.unwrap();
+    let asked = records.iter().find_map(|record| match record {
+        Record::Done { result, .. } if result.name == "ask_parent" => Some(result.text.clone()),
+        _ => None,
+    });
+    asked.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_ends_early_says_why() {
+    let cancelled = answer_of(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: talker, task: look}}]
+          - calls: [{subagent: {action: wait, timeout_ms: 5000}}]
+          - calls: [{subagent: {action: cancel, task_id: t_01}}]
+          - calls: [{subagent: {action: wait, timeout_ms: 5000}}]
+          - text: done
+        talker:
+          - calls: [{ask_parent: {question: "Which one?", default: "the first"}}]
+          - text: done
+        "#,
+    );
+    assert_eq!(cancelled.await, "nobody answered: this task was cancelled");
+    let ended = answer_of(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: talker, task: look}}]
+          - calls: [{subagent: {action: wait, timeout_ms: 5000}}]
+          - text: done
+        talker:
+          - calls: [{ask_parent: {question: "Which one?", default: "the first"}}]
+          - text: done
+        "#,
+    );
+    assert_eq!(ended.await, "nobody answered: the parent ended or was cancelled");
+}
+
 // R112, R113, R115, R175
 #[tokio::test(start_paused = true)]
 async fn a_long_result_is_shortened_and_its_full_text_can_be_paged() {
