@@ -213,7 +213,20 @@ impl RunSession {
             self.session.stop().now.cancel();
             return Ok(self.outcome(working.await));
         }
+        if stopped == RunEnd::Left && self.is_being_cancelled(task).await {
+            return tokio::select! {
+                biased;
+                stopped = self.listen(task) => stopped.map(DriveEnd::Stopped),
+                outcome = &mut working => Ok(self.outcome(outcome)),
+            };
+        }
         Ok(DriveEnd::Stopped(stopped))
+    }
+
+    /// Tells whether somebody else cancelled the task, so that there is nothing to leave running.
+    async fn is_being_cancelled(&self, task: &TaskId) -> bool {
+        let row = self.session.sources().store.task(task).await;
+        row.is_ok_and(|row| row.cancel_requested || !row.state.is_running())
     }
 
     async fn settle_messages(&self) {

@@ -8,7 +8,7 @@ use posse_core::fact::LiveFact;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::message::Block;
 use posse_core::reply::FailureKind;
-use posse_core::tool::{DELEGATION, canonical};
+use posse_core::tool::{SESSION_TOOLS, canonical};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, ObservedPayload, ParentQuestion};
 use posse_terminal::dialog::{ApprovalDialog, DialogAnswer, QuestionDialog};
@@ -378,8 +378,8 @@ impl RunState {
 impl UnderWay {
     fn observe(&mut self, task: &TaskId, event: &Event) {
         match event {
-            // A task that waits for others finds them again.
-            Event::ToolStarted { tool, .. } if canonical(tool) == DELEGATION => {}
+            // A task that waits for others, or for an answer, finds them again.
+            Event::ToolStarted { tool, .. } if SESSION_TOOLS.contains(&&*canonical(tool)) => {}
             Event::ToolStarted { key, .. } => drop(self.calls.insert((task.clone(), *key))),
             Event::ToolFinished { key, .. } => drop(self.calls.remove(&(task.clone(), *key))),
             Event::Replied { .. } | Event::ModelRetry { .. } | Event::ModelFailed { .. } => {
@@ -391,5 +391,25 @@ impl UnderWay {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_waited_for(tool: &str) -> bool {
+        let mut under_way = UnderWay::default();
+        let (key, tool, summary) = (CallKey { turn: 1, index: 0 }, tool.to_owned(), String::new());
+        under_way.observe(&TaskId::root("s1"), &Event::ToolStarted { key, tool, summary });
+        !under_way.calls.is_empty()
+    }
+
+    #[test]
+    fn a_call_that_only_waits_does_not_hold_the_person() {
+        for tool in ["subagent", "run_subagent", "Agent", "shared_context", "ask_parent"] {
+            assert!(!is_waited_for(tool), "{tool}");
+        }
+        assert!(is_waited_for("bash"));
     }
 }
