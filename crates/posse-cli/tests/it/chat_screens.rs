@@ -184,6 +184,25 @@ fn a_message_that_a_stop_left_unread_is_the_next_one() {
 }
 
 #[test]
+fn a_stopped_answer_counts_the_files_of_its_message_only() {
+    let place = Place::new();
+    let script = format!(
+        "[{{text: I write., calls: [{{write: {{path: a.txt, content: a}}}}]}}, {{text: First.}}, \
+         {{text: never, delay_ms: {NEVER_MS}}}]"
+    );
+    let model = place.script(&script);
+    let Some(screen) = chat(&place, (80, 24), &["--mode", "auto", "--model", &model]) else { return };
+    say(&screen, "write it");
+    screen.sees("First.");
+    idle(&screen);
+    say(&screen, "and now?");
+    screen.sees("waiting for the model");
+    screen.press("Escape");
+    screen.sees("stopped");
+    assert!(!screen.has("stopped · 1 file"), "{:?}", screen.rows());
+}
+
+#[test]
 fn menus_open_below_the_prompt() {
     let place = Place::new();
     place.write("workspace/src/verify.rs", "");

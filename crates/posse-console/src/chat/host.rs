@@ -104,6 +104,9 @@ pub trait ChatHost {
     /// Returns the file changes of a task as a unified diff.
     fn diff(&self, id: &TaskId) -> impl Future<Output = Result<String>>;
 
+    /// Counts the files that the last message changed.
+    fn changed_files(&self, id: &TaskId) -> impl Future<Output = Result<usize>>;
+
     /// Takes back the file changes of the last message; returns a line for each file.
     fn undo(&self, id: &TaskId) -> impl Future<Output = Result<Vec<String>>>;
 }

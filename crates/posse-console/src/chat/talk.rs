@@ -186,7 +186,7 @@ impl<H: ChatHost> ChatTalk<H> {
             self.screen.echo(&text);
             let message = self.attach(&text);
             let ended = self.send(&message).await?;
-            self.report(&ended.outcome);
+            self.report(&ended.outcome).await;
             if let ChatStep::Leave = ended.step {
                 return Ok(ended.step);
             }
@@ -280,10 +280,13 @@ impl<H: ChatHost> ChatTalk<H> {
     }
 
     /// Prints how an answer ended, unless it simply was given.
-    fn report(&mut self, outcome: &Outcome) {
+    async fn report(&mut self, outcome: &Outcome) {
         match (outcome.status(), outcome.stop) {
             (OutcomeStatus::Completed, _) => {}
-            (_, StopReason::Cancelled) => self.screen.tell_stopped(outcome.changed_files.len()),
+            (_, StopReason::Cancelled) => {
+                let changed = self.host.changed_files(&self.thread.root()).await.unwrap_or_default();
+                self.screen.tell_stopped(changed);
+            }
             (status, stop) => {
                 let reason = stop.wire().replace('_', " ");
                 let detail = outcome.detail.as_ref().map(|detail| format!(" · {detail}"));
@@ -390,7 +393,7 @@ impl<H: ChatHost> ChatTalk<H> {
         self.screen.note(&say!("chat-compacting"));
         let EndedMessage { outcome, late, step } = self.send(compact::REQUEST).await?;
         if outcome.status() != OutcomeStatus::Completed || outcome.text.trim().is_empty() {
-            self.report(&outcome);
+            self.report(&outcome).await;
             self.screen.note(&say!("chat-not-compacted"));
             return Ok(step);
         }

@@ -261,6 +261,10 @@ impl ChatHost for SetupHost<'_> {
         Ok(edited.iter().filter_map(|file| file.diff()).collect())
     }
 
+    async fn changed_files(&self, id: &TaskId) -> Result<usize> {
+        Ok(edits::gather(&*self.store, id, EditSpan::LastMessage).await?.len())
+    }
+
     async fn undo(&self, id: &TaskId) -> Result<Vec<String>> {
         let plan = undo::plan(&*self.store, id, EditSpan::LastMessage).await?;
         let steps = plan.perform(&*self.store).await?;
