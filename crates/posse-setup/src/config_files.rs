@@ -7,6 +7,7 @@ use posse_definitions::places::nearest_file;
 use toml_edit::Item;
 
 use crate::config::{ConfigScope, PROJECT_FILE};
+use crate::config_defaults::usual_value;
 use crate::config_edit::{ConfigEdit, not_set, parse_key};
 use crate::keys;
 use crate::process::ProcessContext;
@@ -23,10 +24,10 @@ pub struct ConfigFiles {
 pub struct FoundValue {
     /// Full key.
     pub key: String,
-    /// Value as TOML; a text without its quotes.
+    /// Value as TOML; a text without its quotes. Empty if no file sets it and it has no fixed default.
     pub value: String,
-    /// Its file.
-    pub file: PathBuf,
+    /// Its file; `None` if the value is the default.
+    pub file: Option<PathBuf>,
 }
 
 impl ConfigFiles {
@@ -60,13 +61,14 @@ impl ConfigFiles {
     pub fn values(&self) -> Result<Vec<FoundValue>> {
         let mut found = Vec::new();
         for (path, edit) in self.open()?.iter().rev() {
-            let file = |(key, value)| FoundValue { key, value, file: path.to_path_buf() };
+            let file = |(key, value)| FoundValue { key, value, file: Some(path.to_path_buf()) };
             found.extend(edit.values().into_iter().map(file));
         }
         Ok(found)
     }
 
-    /// Returns the value that counts: of a limit the lower one, of an alias the user's, else the project's.
+    /// Returns the value that counts: of a limit the lower one, of an alias the user's, else the project's, else the
+    /// default.
     pub fn value_of(&self, key: &str) -> Result<FoundValue> {
         let parsed = parse_key(key)?;
         let files = self.open()?;
@@ -78,12 +80,15 @@ impl ConfigFiles {
         } else if key.starts_with("aliases.") {
             found.reverse();
         }
-        let Some((path, item)) = found.first() else { return Err(not_set(key)) };
+        let Some((path, item)) = found.first() else {
+            let value = usual_value(key).ok_or_else(|| not_set(key))?;
+            return Ok(FoundValue { key: key.to_owned(), value, file: None });
+        };
         let value = match (item.as_str(), item.as_value()) {
             (Some(text), _) => text.to_owned(),
             (None, Some(value)) => value.clone().decorated("", "").to_string(),
             (None, None) => item.to_string().trim().to_owned(),
         };
-        Ok(FoundValue { key: key.to_owned(), value, file: path.to_path_buf() })
+        Ok(FoundValue { key: key.to_owned(), value, file: Some(path.to_path_buf()) })
     }
 }

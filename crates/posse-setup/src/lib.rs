@@ -7,6 +7,7 @@
 
 pub mod agents;
 pub mod config;
+pub mod config_defaults;
 pub mod config_edit;
 pub mod config_files;
 pub mod doctor;

@@ -56,7 +56,7 @@ use crate::tools::ToolInventory;
 const ASKED_FOR: &[&str] = &["bash", "fetch"];
 
 /// Default depth of delegation (requirement R122).
-const DEPTH_MAX: u32 = 1;
+pub(crate) const DEPTH_MAX: u32 = 1;
 
 /// File of the store in the state directory.
 pub const STORE: &str = "posse.db";

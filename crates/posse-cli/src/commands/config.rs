@@ -1,5 +1,6 @@
 //! `posse config`: read and change settings. Changes keep comments, and are written only if they can be loaded.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -23,12 +24,20 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<ExitCode> {
         ConfigCommand::List => {
             for found in files.values()? {
                 let FoundValue { key, value, file } = &found;
-                show_value(&found, global.json, &format!("{key} = {value}   ({})", file.display()));
+                let file = file.as_deref().unwrap_or(Path::new("")).display();
+                show_value(&found, global.json, &format!("{key} = {value}   ({file})"));
             }
         }
         ConfigCommand::Get { key } => {
             let found = files.value_of(&key)?;
-            show_value(&found, global.json, &found.value);
+            match (&found.file, found.value.is_empty()) {
+                (None, true) => terminal::note(&say!("config-no-default", key)),
+                (None, false) => terminal::note(&say!("config-default", key)),
+                (Some(_), _) => {}
+            }
+            if global.json || found.file.is_some() || !found.value.is_empty() {
+                show_value(&found, global.json, &found.value);
+            }
         }
         ConfigCommand::Set { key, value, project } => {
             let parsed = parse_key(&key)?;
@@ -74,20 +83,38 @@ fn show_files(files: &ConfigFiles, json: bool) {
 }
 
 fn show_value(FoundValue { key, value, file }: &FoundValue, json: bool, text: &str) {
-    let shown = json!({ "key": key, "value": value, "file": file.display().to_string() });
+    let value = (file.is_some() || !value.is_empty()).then_some(value);
+    let file = file.as_ref().map(|file| file.display().to_string());
+    let shown = json!({ "key": key, "value": value, "file": file });
     terminal::show(json, text, &shown);
+}
+
+/// Refuses an editor that paints the terminal where there is none. Others, such as `code --wait`, need no terminal.
+fn refuse_without_terminal(program: &str) -> Result<()> {
+    const PAINTERS: &[&str] = &[
+        "vi", "vim", "nvim", "nano", "pico", "emacs", "micro", "hx", "helix", "joe", "mg", "ne", "kak",
+        "mcedit",
+    ];
+    let name = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if is_terminal || !PAINTERS.contains(&name) {
+        return Ok(());
+    }
+    let e = Error::new(ErrorCode::InvalidRequest, say!("config-edit-no-terminal", editor = program));
+    Err(e.hint(say!("config-edit-no-terminal-hint")))
 }
 
 /// Opens a copy in the user's editor, and takes it over if it can be loaded.
 fn edit_by_hand(path: &Path, scope: ConfigScope) -> Result<()> {
     let editor = process_env("VISUAL").or_else(|| process_env("EDITOR")).unwrap_or_else(|| "vi".to_owned());
+    // Editors are named with flags, as in `code --wait`.
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    refuse_without_terminal(program)?;
     let failed = |e: std::io::Error| unwritable(path).caused_by(e);
     let before = if path.exists() { std::fs::read_to_string(path).map_err(failed)? } else { String::new() };
     let copy = tempfile::Builder::new().prefix("posse-").suffix(".toml").tempfile().map_err(failed)?;
     std::fs::write(copy.path(), &before).map_err(failed)?;
-    // Editors are named with flags, as in `code --wait`.
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
     let status = Command::new(program).args(words).arg(copy.path()).status();
     let started = status.map_err(|e| {
         let error = Error::new(ErrorCode::Io, say!("config-editor-failed", editor = program));

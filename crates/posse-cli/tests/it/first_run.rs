@@ -241,7 +241,14 @@ fn settings_are_read_and_changed_and_comments_stay() {
     assert_eq!(place.run(["config", "set", "--project", "model", "openai:gpt-5"]).code, 0);
     assert_eq!(place.run(["config", "get", "model"]).stdout, "openai:gpt-5\n");
     assert_eq!(place.run(["config", "unset", "--project", "model"]).code, 0);
-    assert_eq!(place.run(["config", "get", "model"]).code, 1);
+    let unset = place.run(["config", "get", "model"]);
+    assert_eq!((unset.code, unset.stdout.as_str()), (0, ""), "{unset:?}");
+    assert!(unset.stderr.contains("`model` is not set and has no fixed default"), "{unset:?}");
+    let usual = place.run(["config", "get", "limits.max_tool_calls"]);
+    assert_eq!((usual.code, usual.stdout.as_str()), (0, "1000\n"), "{usual:?}");
+    assert!(usual.stderr.contains("`limits.max_tool_calls` is not set; this is the default"), "{usual:?}");
+    let shown = place.run(["config", "get", "limits.max_tool_calls", "--json"]).json().pop().unwrap();
+    assert_eq!((&shown["value"], &shown["file"]), (&"1000".into(), &serde_json::Value::Null));
     for (args, said) in [
         (&["set", "limits.max_trns", "5"][..], "did you mean `limits.max_turns`?"),
         (&["set", "limits.max_turns", "many"], "max_turns"),
@@ -251,6 +258,7 @@ fn settings_are_read_and_changed_and_comments_stay() {
             &["set", "model", "sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
             "would put a secret",
         ),
+        (&["get", "limits.max_trns"], "error[KEY_NOT_FOUND]"),
         (&["get", "limits.max_trns"], "did you mean `limits.max_turns`?"),
     ] {
         let ran = place.run(["config"].iter().chain(args).copied());
@@ -269,6 +277,12 @@ fn an_editor_changes_a_copy_that_must_be_loadable() {
         command.env("EDITOR", editor);
         Ran::of(command)
     };
+    let mut command = place.posse(["config", "edit"]);
+    command.env_remove("EDITOR").env_remove("VISUAL");
+    let refused = Ran::of(command);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
+    assert!(refused.stderr.contains("the editor `vi` needs a terminal"), "{refused:?}");
+    assert!(refused.stderr.contains("`posse config set`"), "{refused:?}");
     assert_eq!(edit("echo 'model = \"c:d\"' > \"$1\"").code, 0);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "model = \"c:d\"\n");
     let ran = edit("echo 'modle = 1' > \"$1\"");
