@@ -3,10 +3,11 @@
 use posse_core::confinement::NetworkReach;
 use posse_core::grant::{Grant, SandboxTier};
 use posse_core::mode::WorkMode;
-use posse_core::tool::ToolEffect;
+use posse_core::tool::{ToolEffect, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 
+use crate::config::ApprovalMode;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 use crate::tools::ToolInventory;
@@ -17,6 +18,8 @@ pub struct ModeChoice {
     pub mode: WorkMode,
     /// True if no one chose it and there is no terminal.
     pub is_fallback: bool,
+    /// True if someone can answer about calls.
+    pub can_ask: bool,
 }
 
 impl Setup {
@@ -31,7 +34,16 @@ impl Setup {
             None => self.usual_mode(self.is_attended),
         };
         let is_fallback = chosen.is_none() && mode == WorkMode::Plan;
-        Ok(ModeChoice { mode, is_fallback })
+        Ok(ModeChoice { mode, is_fallback, can_ask: self.can_ask(how, self.is_attended) })
+    }
+
+    /// Tells whether someone can answer about calls: a person here, or one who uses `posse approvals`.
+    pub fn can_ask(&self, how: &RunOptions, is_attended: bool) -> bool {
+        match how.common.approvals.or(self.config.approvals.mode) {
+            Some(ApprovalMode::Ask) => true,
+            Some(ApprovalMode::Deny | ApprovalMode::AllowListed) => false,
+            None => is_attended,
+        }
     }
 
     /// Refuses a tool that changes something where the mode leaves it out, instead of ignoring the flag.
@@ -84,8 +96,14 @@ impl Setup {
         let has_commands = grant.offers("bash", ToolEffect::Unsafe);
         // An agent file can ask for less than the mode gives.
         let mode = choice.mode.min(WorkMode::of(grant));
+        let has_edits =
+            grant.offers("edit", ToolEffect::Unsafe) || grant.offers("write", ToolEffect::Idempotent);
+        if mode != WorkMode::Plan && !has_edits && !has_commands {
+            return say!("mode-changes-nothing", mode);
+        }
         let words = match (mode, has_commands) {
             (WorkMode::Plan, _) => say!("mode-plan"),
+            (WorkMode::Ask, _) if !choice.can_ask => say!("mode-ask-nobody"),
             (WorkMode::Ask, true) => say!("mode-ask"),
             (WorkMode::Ask, false) => say!("mode-ask-edits"),
             (WorkMode::Auto, true) => say!("mode-auto"),
@@ -120,7 +138,10 @@ impl Setup {
     fn why_no_commands(&self) -> String {
         match self.sandbox.tier() {
             Ok(SandboxTier::None) => say!("mode-sandbox-off"),
-            Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => say!("mode-commands-denied"),
+            Ok(_) if self.config.grant.deny.iter().any(|name| canonical(name) == "bash") => {
+                say!("mode-commands-denied")
+            }
+            Ok(SandboxTier::Kernel | SandboxTier::Namespaces) => say!("mode-commands-not-granted"),
             Err(_) => say!("mode-no-sandbox"),
         }
     }

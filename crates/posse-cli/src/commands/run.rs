@@ -38,6 +38,7 @@ use super::{agents, top};
 
 use crate::args::{GlobalArgs, RunArgs, RunOptions};
 use crate::material::{PipePatience, with_material};
+use crate::mode::ModeChoice;
 use crate::setup::{Setup, ToolInventory};
 use crate::{retention, terminal, worktrees};
 
@@ -105,7 +106,8 @@ async fn run_in(
 ) -> Result<ExitCode> {
     let found = setup.tools()?;
     setup.refuse_contradiction(&args.how, &found)?;
-    let choice = setup.mode(&args.how, &found)?;
+    let is_here = setup.is_attended && !args.detach;
+    let choice = ModeChoice { can_ask: setup.can_ask(&args.how, is_here), ..setup.mode(&args.how, &found)? };
     let mut lead = lead(setup, &args.how, &found)?;
     lead.verify.extend(args.verify);
     lead.apart_from = apart_from;

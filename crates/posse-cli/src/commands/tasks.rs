@@ -85,7 +85,7 @@ async fn resume(global: &GlobalArgs, wanted: &str, more: &ExtraLimits) -> Result
     let view = RunView { progress: ProgressView::Shown, json, kind };
     let room = taken_up.room(&how, view)?;
     run::check_model(&*taken_up.setup.models(&how)?, &start.agent, &taken_up.caps(&how))?;
-    taken_up.tell_mode(how.mode, global.json)?;
+    taken_up.tell_mode(&how, global.json)?;
     if row.state == TaskState::Ended(OutcomeStatus::Completed) {
         terminal::note(&say!("resume-had-completed", task = row.id));
     }
@@ -188,16 +188,17 @@ impl TakenUp {
     }
 
     /// Announces the mode in which the task continues.
-    pub fn tell_mode(&self, chosen: Option<WorkMode>, json: bool) -> Result<()> {
-        let (choice, grant) = self.mode(chosen)?;
+    pub fn tell_mode(&self, how: &RunOptions, json: bool) -> Result<()> {
+        let (choice, grant) = self.mode(how)?;
         self.setup.tell_mode(choice, &grant, json);
         Ok(())
     }
 
     /// Returns the mode and the grant with which the task continues.
-    pub fn mode(&self, chosen: Option<WorkMode>) -> Result<(ModeChoice, Grant)> {
-        let grant = self.grant(chosen, &self.setup.tools()?)?;
-        Ok((ModeChoice { mode: WorkMode::of(&grant), is_fallback: false }, grant))
+    pub fn mode(&self, how: &RunOptions) -> Result<(ModeChoice, Grant)> {
+        let grant = self.grant(how.mode, &self.setup.tools()?)?;
+        let can_ask = self.setup.can_ask(how, self.setup.is_attended);
+        Ok((ModeChoice { mode: WorkMode::of(&grant), is_fallback: false, can_ask }, grant))
     }
 
     /// Builds the grant with which the task continues: its own, or that of the mode that the operator chose.

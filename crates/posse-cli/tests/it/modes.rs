@@ -74,7 +74,10 @@ fn a_mode_gives_what_its_line_says() {
     configure(&place, "[approvals]\nallow = [\"bash\"]\n");
     let ran = work(&place, &["--mode", "ask"]);
     assert_eq!(made(&place), [false, true], "what the operator lists is not asked about: {ran:?}");
-    assert!(first_line(&ran).starts_with("ask · asks before every edit and command · sandbox "), "{ran:?}");
+    assert!(
+        first_line(&ran).starts_with("ask · nobody is asked here: edits and commands are refused"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -172,7 +175,7 @@ fn at_a_terminal_a_task_works_without_asking_where_commands_are_confined() {
     assert_eq!(made(&place), [true, true]);
     configure(&place, "[sandbox]\ntier = \"off\"\n[approvals]\nmode = \"deny\"\n");
     let line = at_terminal(&place);
-    assert!(line.starts_with("ask · asks before every edit · no commands: "), "{line}");
+    assert!(line.starts_with("ask · nobody is asked here: "), "{line}");
     assert_eq!(made(&place), [false, false]);
 }
 
@@ -199,6 +202,23 @@ fn a_subagent_has_the_mode_of_its_orchestrator() {
         let ran = Ran::of(place.posse_as_is(["run", "--mode", mode, "--model", &model, "Go"]));
         assert_eq!((ran.code, made(&place)), (0, expected), "{mode}: {ran:?}");
     }
+}
+
+#[test]
+fn the_line_of_a_task_that_may_only_look_follows_from_its_grant() {
+    let place = place();
+    let model = place.script("- fail: {kind: unauthorised, message: not now}\n- text: Done.\n");
+    let agent = "---\nname: looker\ndescription: Looks\ntools: [read, grep, glob]\n---\nYou look.\n";
+    place.write("home/.posse/agents/looker.md", agent);
+    let line = "auto · no edits and no commands: the task was granted none";
+    let ran =
+        Ran::of(place.posse_as_is(["run", "--mode", "auto", "--agent", "looker", "--model", &model, "Go"]));
+    assert_eq!(first_line(&ran), line, "{ran:?}");
+    let model = place.script("- fail: {kind: unauthorised, message: not now}\n- text: Done.\n");
+    let run = ["run", "--json", "--mode", "auto", "--agent", "looker", "--model", &model, "Go"];
+    let id = id_of(&Ran::of(place.posse_as_is(run)));
+    let ran = place.run(["tasks", "resume", &id]);
+    assert_eq!(first_line(&ran), line, "{ran:?}");
 }
 
 fn id_of(ran: &Ran) -> String {

@@ -102,7 +102,7 @@ impl<'a> SetupHost<'a> {
                 let grant = setup.grant(&self.how, choice.mode, &found)?;
                 Ok((choice, grant.keep(&self.lead.agent.rights)))
             }
-            SessionSource::Earlier(taken_up) => taken_up.mode(self.how.mode),
+            SessionSource::Earlier(taken_up) => taken_up.mode(&self.how),
         }
     }
 
