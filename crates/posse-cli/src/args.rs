@@ -822,7 +822,7 @@ pub struct ExtraLimits {
     #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<604_800>)]
     pub timeout: Option<u64>,
     /// Spend at most this many US dollars in total.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
     /// Continue in this mode: plan, ask or auto [default: the mode that the task has].
     #[arg(long, value_name = "MODE", value_parser = modes())]
@@ -901,7 +901,7 @@ pub struct ReviewArgs {
     #[arg(long, value_name = "SPAN", value_parser = seconds_up_to::<86_400>)]
     pub timeout: Option<u64>,
     /// Spend at most this many US dollars, for models whose price is known.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
     /// Reasoning effort: low, medium, high or max [default: the configuration, or the provider's default].
     #[arg(long, value_name = "LEVEL", value_parser = effort)]

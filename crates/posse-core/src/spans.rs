@@ -34,7 +34,10 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 pub fn seconds(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(seconds) => Ok(seconds),
-        Err(_) => parse(text).map(|span| span.as_secs()),
+        Err(_) => match parse(text) {
+            Ok(span) => Ok(span.as_secs()),
+            Err(_) => Err(localized!("span-or-seconds-invalid").to_string()),
+        },
     }
 }
 

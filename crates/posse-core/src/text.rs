@@ -69,7 +69,9 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
         return None;
     }
     let near = names.into_iter().filter(|name| name.chars().count() <= LETTERS_MAX);
-    let near = near.map(|name| (changes(wanted, name), name)).min_by_key(|(changes, _)| *changes);
+    // Of names with equally many changes, the one of the same length: letters change places more often than they go.
+    let near = near.map(|name| (changes(wanted, name), name));
+    let near = near.min_by_key(|(changes, name)| (*changes, name.chars().count().abs_diff(letters)));
     near.filter(|(changes, _)| *changes <= (letters / 3).max(1)).map(|(_, name)| name)
 }
 

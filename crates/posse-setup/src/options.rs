@@ -29,7 +29,7 @@ pub struct TaskFlags {
     #[arg(long, value_name = "MODE")]
     pub approvals: Option<ApprovalMode>,
     /// Spend at most this many US dollars, for models whose price is known.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
 }
 

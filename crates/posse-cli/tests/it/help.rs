@@ -62,6 +62,7 @@ fn what_is_nearly_right_is_named_in_every_language() {
             (&["tasks", "lsit"], "posse --lang LANGUAGE tasks list"),
             (&["help", "tsaks"], "posse tasks --help"),
             (&["run", "--timout", "20s", "Do it"], "`--timeout`"),
+            (&["run", "--modle", "x", "Do it"], "`--model`"),
             (&["run", "--approvals", "aks", "Do it"], "`ask`"),
             (&["run", "--model", &model, "--allow", "bahs", "Do it"], "`bash`"),
             (&["run", "--model", &model, "--agent", "reviwer", "Do it"], "`reviewer`"),
@@ -79,6 +80,19 @@ fn what_is_nearly_right_is_named_in_every_language() {
 }
 
 #[test]
+fn mistakes_in_flags_are_named_as_what_they_are() {
+    let place = Place::new();
+    for (args, said) in [
+        (&["review", "--base", "a", "--base", "b"][..], "`--base <REF>` is given twice"),
+        (&["run", "--max-cost", "-1", "Do it"], "an amount in US dollars is above zero"),
+        (&["help", "foo"], "`posse --help` shows what there is"),
+    ] {
+        let told = refused(&place, args);
+        assert!(told.contains(said) && !told.contains("posse run foo"), "{args:?}: {told}");
+    }
+}
+
+#[test]
 fn a_time_is_a_span_or_seconds() {
     let place = Place::new();
     let model = place.script("- text: Done.");
@@ -89,7 +103,7 @@ fn a_time_is_a_span_or_seconds() {
     for (timeout, why) in [
         ("0", "it must be from 1 second to 24 h"),
         ("25h", "it must be from 1 second to 24 h"),
-        ("20 apples", "a span is a whole number with a unit"),
+        ("20 apples", "a time is a number of seconds"),
     ] {
         let said = refused(&place, &["run", "--timeout", timeout, "Do it"]);
         assert!(said.contains(why), "{said}");

@@ -78,7 +78,11 @@ chat-does-undo = Dateiänderungen der letzten Nachricht zurücknehmen
 chat-attached-agent = fragt den Agenten { $agent }
 chat-attached-path = { $path } ist kein Text oder zu groß ({ $kib } KiB): nur der Pfad wurde gesendet
 chat-attached-part = { $kib } KiB von { $path } angehängt ({ $all } KiB)
-chat-attached-file = { $path } angehängt ({ $n } Zeilen)
+chat-attached-file =
+    { $n ->
+        [one] { $path } angehängt ({ $n } Zeile)
+       *[other] { $path } angehängt ({ $n } Zeilen)
+    }
 chat-mode-usage = die Modi sind `/mode plan`, `/mode ask` und `/mode auto`
 card-question-keys = oder eine Antwort tippen   Esc später
 card-answered = { $task } beantwortet: { $text }

@@ -119,6 +119,7 @@ run-incomplete = der Lauf wurde nicht abgeschlossen: { $why }
 
 agent-exposed = er kann private Daten lesen (`{ $looks }`), liest Texte Fremder und kann Daten hinaussenden (`{ $reaches }`): eine eingeschleuste Anweisung könnte Daten verraten; gib eines davon einem anderen Agenten
 span-invalid = eine Zeitspanne ist eine ganze Zahl mit Einheit: 90s, 45m, 12h, 30d, 8w oder 1h30m
+span-or-seconds-invalid = eine Zeit ist eine Zahl von Sekunden oder ganze Zahlen mit Einheit: 90, 90s, 45m, 12h oder 1h30m
 span-seconds = { $n } s
 span-minutes = { $n } min
 span-hours = { $n } h

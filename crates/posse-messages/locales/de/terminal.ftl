@@ -154,6 +154,7 @@ usage-unknown-argument = es gibt kein Argument `{ $argument }`
 usage-unknown-command = `{ $command }` ist kein Befehl
 usage-missing = diese Argumente fehlen: { $arguments }
 usage-conflict = `{ $argument }` kann nicht zusammen mit `{ $other }` benutzt werden
+usage-twice = `{ $argument }` ist zweimal angegeben
 usage-value-missing = `{ $argument }` braucht einen Wert
 usage-value-unknown = `{ $value }` ist kein Wert für `{ $argument }`
 usage-value-wrong = `{ $value }` ist kein Wert für `{ $argument }`: { $why }

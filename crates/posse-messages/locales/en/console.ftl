@@ -78,7 +78,11 @@ chat-does-undo = take back the file changes of the last message
 chat-attached-agent = asks the agent { $agent }
 chat-attached-path = { $path } is not text or too large ({ $kib } KiB): only its path was sent
 chat-attached-part = attached { $kib } KiB of { $path } ({ $all } KiB)
-chat-attached-file = attached { $path } ({ $n } lines)
+chat-attached-file =
+    { $n ->
+        [one] attached { $path } ({ $n } line)
+       *[other] attached { $path } ({ $n } lines)
+    }
 chat-mode-usage = the modes are `/mode plan`, `/mode ask` and `/mode auto`
 card-question-keys = or type an answer   Esc later
 card-answered = answered { $task }: { $text }

@@ -160,6 +160,7 @@ agent-exposed = it can read private data (`{ $looks }`), reads untrusted text, a
 ## spans.rs
 
 span-invalid = a span is a whole number with a unit: 90s, 45m, 12h, 30d, 8w or 1h30m
+span-or-seconds-invalid = a time is a number of seconds, or whole numbers with units: 90, 90s, 45m, 12h or 1h30m
 span-seconds = { $n } s
 span-minutes = { $n } min
 span-hours = { $n } h

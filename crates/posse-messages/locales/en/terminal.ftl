@@ -160,6 +160,7 @@ usage-unknown-argument = there is no argument `{ $argument }`
 usage-unknown-command = `{ $command }` is not a command
 usage-missing = these arguments are missing: { $arguments }
 usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
+usage-twice = `{ $argument }` is given twice
 usage-value-missing = `{ $argument }` needs a value
 usage-value-unknown = `{ $value }` is no value of `{ $argument }`
 usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }

@@ -78,7 +78,11 @@ chat-does-undo = deshacer los cambios de archivos del último mensaje
 chat-attached-agent = pregunta al agente { $agent }
 chat-attached-path = { $path } no es texto o es demasiado grande ({ $kib } KiB): solo se envió su ruta
 chat-attached-part = adjuntados { $kib } KiB de { $path } ({ $all } KiB)
-chat-attached-file = adjuntado { $path } ({ $n } líneas)
+chat-attached-file =
+    { $n ->
+        [one] adjuntado { $path } ({ $n } línea)
+       *[other] adjuntado { $path } ({ $n } líneas)
+    }
 chat-mode-usage = los modos son `/mode plan`, `/mode ask` y `/mode auto`
 card-question-keys = o escriba una respuesta   Esc luego
 card-answered = respondido a { $task }: { $text }

@@ -119,6 +119,7 @@ run-incomplete = la ejecución no se completó: { $why }
 
 agent-exposed = puede leer datos privados (`{ $looks }`), lee textos no fiables y puede enviar datos fuera (`{ $reaches }`): una instrucción inyectada podría filtrar datos; da una de estas a otro agente
 span-invalid = un intervalo es un número entero con unidad: 90s, 45m, 12h, 30d, 8w o 1h30m
+span-or-seconds-invalid = un tiempo es un número de segundos, o números enteros con unidad: 90, 90s, 45m, 12h o 1h30m
 span-seconds = { $n } s
 span-minutes = { $n } min
 span-hours = { $n } h

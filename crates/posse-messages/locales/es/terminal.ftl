@@ -154,6 +154,7 @@ usage-unknown-argument = no hay ningún argumento `{ $argument }`
 usage-unknown-command = `{ $command }` no es un comando
 usage-missing = faltan estos argumentos: { $arguments }
 usage-conflict = `{ $argument }` no se puede usar junto con `{ $other }`
+usage-twice = `{ $argument }` se indica dos veces
 usage-value-missing = `{ $argument }` necesita un valor
 usage-value-unknown = `{ $value }` no es un valor de `{ $argument }`
 usage-value-wrong = `{ $value }` no es un valor de `{ $argument }`: { $why }

@@ -78,7 +78,11 @@ chat-does-undo = annuler les modifications de fichiers du dernier message
 chat-attached-agent = demande à l'agent { $agent }
 chat-attached-path = { $path } n'est pas du texte ou est trop grand ({ $kib } Kio) : seul son chemin a été envoyé
 chat-attached-part = { $kib } Kio de { $path } joints ({ $all } Kio)
-chat-attached-file = { $path } joint ({ $n } lignes)
+chat-attached-file =
+    { $n ->
+        [one] { $path } joint ({ $n } ligne)
+       *[other] { $path } joint ({ $n } lignes)
+    }
 chat-mode-usage = les modes sont `/mode plan`, `/mode ask` et `/mode auto`
 card-question-keys = ou tapez une réponse   Échap plus tard
 card-answered = répondu à { $task } : { $text }

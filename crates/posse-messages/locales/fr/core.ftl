@@ -119,6 +119,7 @@ run-incomplete = l'exécution n'a pas abouti : { $why }
 
 agent-exposed = il peut lire des données privées (`{ $looks }`), lit des textes non fiables et peut envoyer des données (`{ $reaches }`) : une instruction injectée pourrait faire fuiter des données ; donnez l'un d'eux à un autre agent
 span-invalid = une durée est un nombre entier suivi de son unité : 90s, 45m, 12h, 30d, 8w ou 1h30m
+span-or-seconds-invalid = une durée est un nombre de secondes, ou des nombres entiers avec une unité : 90, 90s, 45m, 12h ou 1h30m
 span-seconds = { $n } s
 span-minutes = { $n } min
 span-hours = { $n } h

@@ -154,6 +154,7 @@ usage-unknown-argument = il n'y a pas d'argument `{ $argument }`
 usage-unknown-command = `{ $command }` n'est pas une commande
 usage-missing = ces arguments manquent : { $arguments }
 usage-conflict = `{ $argument }` ne peut pas être utilisé avec `{ $other }`
+usage-twice = `{ $argument }` est indiqué deux fois
 usage-value-missing = `{ $argument }` exige une valeur
 usage-value-unknown = `{ $value }` n'est pas une valeur de `{ $argument }`
 usage-value-wrong = `{ $value }` n'est pas une valeur de `{ $argument }` : { $why }

@@ -115,6 +115,7 @@ run-incomplete = 実行は完了しませんでした: { $why }
 
 agent-exposed = 非公開のデータを読め（`{ $looks }`）、信頼できない文を読み、データを外に送れます（`{ $reaches }`）。注入された指示がデータを漏らすおそれがあるので、いずれかを別のエージェントに渡してください
 span-invalid = 期間は単位つきの整数で指定します: 90s、45m、12h、30d、8w、1h30m
+span-or-seconds-invalid = 時間は秒数か、単位つきの整数です: 90、90s、45m、12h、1h30m
 span-seconds = { $n } 秒
 span-minutes = { $n } 分
 span-hours = { $n } 時間

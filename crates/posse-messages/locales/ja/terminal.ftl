@@ -129,6 +129,7 @@ usage-unknown-argument = 引数 `{ $argument }` はありません
 usage-unknown-command = `{ $command }` というコマンドはありません
 usage-missing = 必要な引数がありません: { $arguments }
 usage-conflict = `{ $argument }` は `{ $other }` と同時に使えません
+usage-twice = `{ $argument }` が 2 回指定されています
 usage-value-missing = `{ $argument }` には値が必要です
 usage-value-unknown = `{ $value }` は `{ $argument }` の値ではありません
 usage-value-wrong = `{ $value }` は `{ $argument }` の値ではありません: { $why }

@@ -115,6 +115,7 @@ run-incomplete = 运行未完成：{ $why }
 
 agent-exposed = 它能读取私有数据（`{ $looks }`），会读到不可信的文本，又能向外发送数据（`{ $reaches }`）：注入的指令可能泄露数据；请将其中之一交给另一个智能体
 span-invalid = 时间段是带单位的整数：90s、45m、12h、30d、8w 或 1h30m
+span-or-seconds-invalid = 时间是秒数，或带单位的整数：90、90s、45m、12h 或 1h30m
 span-seconds = { $n } 秒
 span-minutes = { $n } 分钟
 span-hours = { $n } 小时

@@ -129,6 +129,7 @@ usage-unknown-argument = 没有参数 `{ $argument }`
 usage-unknown-command = `{ $command }` 不是命令
 usage-missing = 缺少这些参数：{ $arguments }
 usage-conflict = `{ $argument }` 不能与 `{ $other }` 同时使用
+usage-twice = `{ $argument }` 给出了两次
 usage-value-missing = `{ $argument }` 需要一个值
 usage-value-unknown = `{ $value }` 不是 `{ $argument }` 的值
 usage-value-wrong = `{ $value }` 不是 `{ $argument }` 的值：{ $why }

@@ -31,7 +31,10 @@ pub fn complaint(e: &clap::Error, words: &[OsString], root: &Command) -> Option<
         ErrorKind::MissingRequiredArgument => say!("usage-missing", arguments = argument()),
         ErrorKind::ArgumentConflict => {
             let other = named(ContextKind::PriorArg).unwrap_or_default();
-            say!("usage-conflict", argument = argument(), other)
+            match argument() {
+                argument if argument == other => say!("usage-twice", argument),
+                argument => say!("usage-conflict", argument, other),
+            }
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             match (value().is_empty(), std::error::Error::source(e)) {
@@ -62,7 +65,9 @@ fn near(e: &clap::Error, words: &[String], path: &[String], root: &Command) -> O
             suggestion(&unknown, alike(&unknown, path, root).as_deref(), words, path)
         }
         ErrorKind::UnknownArgument => {
-            named(ContextKind::SuggestedArg).map(|name| say!("usage-did-you-mean", name))
+            let unknown = named(ContextKind::InvalidArg).unwrap_or_default();
+            let near = flag_alike(&unknown, path, root).or_else(|| named(ContextKind::SuggestedArg));
+            near.map(|name| say!("usage-did-you-mean", name))
         }
         ErrorKind::InvalidValue => match e.get(ContextKind::ValidValue)? {
             ContextValue::Strings(all) => {
@@ -85,6 +90,16 @@ fn alike(unknown: &str, path: &[String], root: &Command) -> Option<String> {
     nearest(unknown, shown.map(Command::get_name)).map(str::to_owned)
 }
 
+/// Finds the flag of `path` that is spelled nearly like this.
+fn flag_alike(unknown: &str, path: &[String], root: &Command) -> Option<String> {
+    let unknown = unknown.strip_prefix("--")?;
+    let command = command_at(path, root);
+    let everywhere = root.get_arguments().filter(|arg| arg.is_global_set());
+    let flags = command.get_arguments().chain(everywhere).filter(|arg| !arg.is_hide_set());
+    let names: Vec<&str> = flags.filter_map(clap::Arg::get_long).collect();
+    nearest(unknown, names).map(|name| format!("--{name}"))
+}
+
 /// Returns the whole line that was probably meant: a command that is spelled alike, or a task for `posse run`.
 fn suggestion(unknown: &str, alike: Option<&str>, words: &[String], path: &[String]) -> Option<String> {
     let at = words.iter().position(|word| word == unknown)?;
@@ -93,8 +108,10 @@ fn suggestion(unknown: &str, alike: Option<&str>, words: &[String], path: &[Stri
         line[at] = alike.to_owned();
         return Some(say!("usage-did-you-mean", name = shell_line(&line)));
     }
-    // Only `posse` itself is given tasks by mistake; a subcommand has few words to choose from.
-    if path.len() > 1 || unknown.starts_with('-') {
+    // Only `posse` itself is given tasks by mistake; a subcommand has few words to choose from. Who asks for help
+    // names a command.
+    let asks_for_help = words.iter().any(|word| matches!(word.as_str(), "help" | "--help" | "-h"));
+    if path.len() > 1 || unknown.starts_with('-') || (asks_for_help && !unknown.contains(' ')) {
         return None;
     }
     let mut line = words.to_vec();
