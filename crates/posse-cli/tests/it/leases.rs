@@ -59,6 +59,8 @@ fn stop(running: &Running) {
             return;
         }
         running.signal(libc::SIGCONT);
+        // On a busy machine it gets no time to write if it is stopped again at once.
+        until("it has written", || (!is_writing()).then_some(()));
     }
 }
 
