@@ -2,6 +2,7 @@
 //! screen; piped lines and `--json` are served line by line.
 
 mod host;
+mod kept;
 
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
@@ -12,11 +13,13 @@ use posse_console::chat::{
     ChatThread, ChatWork, newest_chat,
 };
 use posse_console::{Console, ConsoleIo};
+use posse_core::journal::start_of;
 use posse_core::mode::WorkMode;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::liveness as owner;
+use posse_runtime::ports::Store;
 use posse_terminal::prompt::HistoryFile;
 
 use self::host::SetupHost;
@@ -37,6 +40,7 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
         Some(wanted) => {
             let taken_up = TakenUp::find(global, &wanted).await?;
             let mut thread = ChatThread::resumed(taken_up.row.id.clone());
+            args.how.mode = args.how.mode.or_else(|| kept::of(&taken_up.setup.state, &taken_up.row.id));
             if args.how.mode.is_some() {
                 thread.change_mode();
             }
@@ -45,6 +49,9 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
         }
         None => {
             let setup = Setup::load(global)?;
+            if opening == ChatOpening::Choose && setup.configured_model(&args.how)?.is_none() {
+                args.how.common.model = newest_model(&*setup.store()?).await?;
+            }
             setup.meet_servers(&args.how).await;
             (SetupHost::begin(global, args.how, setup)?, ChatThread::fresh())
         }
@@ -53,7 +60,10 @@ pub async fn run(global: &GlobalArgs, mut args: ChatArgs) -> Result<ExitCode> {
         host.use_model(&choice);
         thread.change_model(choice);
     }
-    host.check()?;
+    // A conversation that is chosen has its own model.
+    if opening != ChatOpening::Choose {
+        host.check()?;
+    }
     match io {
         Some(io) => on_screen(global, host, thread, (io, opening)).await,
         None => in_lines(global, host, thread).await,
@@ -86,6 +96,12 @@ async fn earlier(
         Some(id) => Ok((ChatOpening::Resumed, Some(id.to_string()))),
         None => Err(Error::new(ErrorCode::TaskNotFound, say!("chat-none")).hint(say!("chat-none-hint"))),
     }
+}
+
+/// Returns the model of the newest conversation, for a list of conversations where no model is configured.
+async fn newest_model(store: &dyn Store) -> Result<Option<String>> {
+    let Some(id) = newest_chat(store, ChatScope::All).await? else { return Ok(None) };
+    Ok(Some(start_of(&store.records(&id).await?)?.agent.model))
 }
 
 /// Serves the person at a terminal.
@@ -150,7 +166,8 @@ async fn in_lines(global: &GlobalArgs, mut host: SetupHost<'_>, mut thread: Chat
         }
         // A session per message: Ctrl-C stops an answer, not the conversation.
         let view = RunView { progress: ProgressView::Shown, json: global.json, kind: RunKind::Message };
-        let room = host.room(thread.session(), thread.mode_changed(), view)?;
+        let regrants = thread.mode_changed();
+        let room = host.room(thread.session(), regrants, view)?;
         let began = Instant::now();
         let agent = host.agent().clone();
         let work = match thread.next(&line) {
@@ -167,6 +184,9 @@ async fn in_lines(global: &GlobalArgs, mut host: SetupHost<'_>, mut thread: Chat
         // A message ends with an outcome: Ctrl-C cancels it.
         let WorkEnd::Ended(outcome) = room.work(work).await? else { break };
         thread.sent();
+        if regrants {
+            host.keep_mode(&task, None)?;
+        }
         code = room.ended(&task, &agent, &outcome, began).await.conclude().await;
     }
     close(global, &host).await;
@@ -186,6 +206,9 @@ fn command_line(
             Some(mode) => {
                 host.set_mode(mode);
                 thread.change_mode();
+                if let Some(id) = thread.id() {
+                    host.keep_mode(id, Some(mode))?;
+                }
                 host.tell_mode(json)?;
             }
             None => terminal::note(&say!("chat-mode-names")),

@@ -203,6 +203,27 @@ fn a_stopped_answer_counts_the_files_of_its_message_only() {
 }
 
 #[test]
+fn a_mode_that_was_chosen_last_is_kept_without_another_message() {
+    let place = Place::new();
+    let model = place.script("[{text: First.}, {text: Second.}]");
+    let Some(screen) = chat(&place, (80, 24), &["--mode", "auto", "--model", &model]) else { return };
+    say(&screen, "hello");
+    screen.sees("First.");
+    idle(&screen);
+    say(&screen, "/mode plan");
+    screen.sees("plan (Shift-Tab)");
+    screen.press("C-d");
+    screen.sees("exit 0");
+    assert!(!screen.has("(Shift-Tab)"), "{:?}", screen.rows());
+    screen.runs("chat --continue");
+    screen.sees("plan (Shift-Tab)");
+    let kept = || std::fs::read_dir(place.root().join("state/chat-modes")).map_or(0, Iterator::count);
+    say(&screen, "again");
+    screen.sees("Second.");
+    until("the message has the mode", || (kept() == 0).then_some(()));
+}
+
+#[test]
 fn menus_open_below_the_prompt() {
     let place = Place::new();
     place.write("workspace/src/verify.rs", "");
@@ -389,8 +410,8 @@ fn an_earlier_conversation_is_chosen_from_a_list_and_shows_its_last_exchange() {
     screen.press("C-d");
     screen.sees("is kept: posse chat --continue");
     screen.sees("exit 0");
-    let model = place.script(script);
-    screen.runs(&format!("chat --mode plan --model {model} --resume"));
+    // The list needs no model: each conversation has its own.
+    screen.runs("chat --mode plan --resume");
     screen.sees("Resume a chat of");
     let rows = calm(&place, &screen);
     let at = rows.iter().position(|row| row.contains("Resume a chat of")).unwrap();

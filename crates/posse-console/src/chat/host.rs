@@ -62,6 +62,12 @@ pub trait ChatHost {
     /// Changes the mode of the messages that follow.
     fn set_mode(&mut self, mode: WorkMode);
 
+    /// Keeps the mode that was chosen for the next message of a stored conversation; `None` forgets it.
+    fn keep_mode(&self, id: &TaskId, mode: Option<WorkMode>) -> Result<()>;
+
+    /// Returns the mode that was kept for the next message of a conversation.
+    fn kept_mode(&self, id: &TaskId) -> Option<WorkMode>;
+
     /// Describes mode and sandbox in one line.
     fn mode_line(&self) -> Result<String>;
 

@@ -249,6 +249,10 @@ impl<H: ChatHost> ChatTalk<H> {
             }
         };
         self.thread.sent();
+        if regrants {
+            let forgotten = self.host.keep_mode(&self.thread.root(), None);
+            self.tell(forgotten);
+        }
         self.refresh().await;
         Ok(EndedMessage { outcome, late, step })
     }
@@ -412,7 +416,10 @@ impl<H: ChatHost> ChatTalk<H> {
         self.host.set_mode(mode);
         self.thread.change_mode();
         self.refresh().await;
-        Ok(())
+        match self.thread.id() {
+            Some(id) => self.host.keep_mode(id, Some(mode)),
+            None => Ok(()),
+        }
     }
 
     /// Changes the model, or lets the person choose one.
@@ -512,6 +519,10 @@ impl<H: ChatHost> ChatTalk<H> {
             self.screen.note(&say!("chat-kept", id = old));
         }
         self.thread = ChatThread::resumed(id.clone());
+        if let Some(mode) = self.host.kept_mode(id) {
+            self.host.set_mode(mode);
+            self.thread.change_mode();
+        }
         self.screen.switch(id.clone());
         self.offer();
         self.refresh().await;

@@ -70,6 +70,7 @@ no-tools = keine Werkzeuge
 chat-banner = { $model } · /help, /quit oder Strg-D · das Gespräch ist `{ $session_id }`
 chat-command-unknown = es gibt keinen Befehl `{ $command }`, nichts wurde gesendet; /help zeigt die Befehle, und eine Zeile, die mit einem Leerzeichen beginnt, ist immer eine Nachricht
 chat-not-verified = die Befehle von `verify` laufen in einem Gespräch nicht
+chat-mode-not-kept = der Modus der nächsten Nachricht kann nicht aufbewahrt werden
 chat-mode-names = die Modi sind `/mode plan`, `/mode ask` und `/mode auto`
 chat-resume-what = `--resume` ohne Aufgabe braucht ein Terminal, um eine zu wählen
 chat-resume-what-hint = nennen Sie eine Aufgabe: `posse chat --resume ID`, oder nehmen Sie die letzte: `posse chat --continue`

@@ -47,6 +47,7 @@ no-tools = no tools
 chat-banner = { $model } · /help, /quit or Ctrl-D · the conversation is `{ $session_id }`
 chat-command-unknown = there is no command `{ $command }` and nothing was sent; /help lists the commands, and a line that begins with a space is a message whatever follows
 chat-not-verified = the commands of `verify` are not run in a conversation
+chat-mode-not-kept = the mode of the next message cannot be kept
 chat-mode-names = the modes are `/mode plan`, `/mode ask` and `/mode auto`
 chat-resume-what = `--resume` without a task needs a terminal to choose one
 chat-resume-what-hint = name a task: `posse chat --resume ID`, or take the last one: `posse chat --continue`

@@ -70,6 +70,7 @@ no-tools = sin herramientas
 chat-banner = { $model } · /help, /quit o Ctrl-D · la conversación es `{ $session_id }`
 chat-command-unknown = no hay ningún comando `{ $command }` y no se envió nada; /help muestra los comandos, y una línea que empieza por un espacio es siempre un mensaje
 chat-not-verified = los comandos de `verify` no se ejecutan en una conversación
+chat-mode-not-kept = no se puede conservar el modo del próximo mensaje
 chat-mode-names = los modos son `/mode plan`, `/mode ask` y `/mode auto`
 chat-resume-what = `--resume` sin tarea necesita una terminal para elegir una
 chat-resume-what-hint = indique una tarea: `posse chat --resume ID`, o tome la última: `posse chat --continue`

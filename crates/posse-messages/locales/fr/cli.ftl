@@ -70,6 +70,7 @@ no-tools = aucun outil
 chat-banner = { $model } · /help, /quit ou Ctrl-D · la conversation est `{ $session_id }`
 chat-command-unknown = il n'y a pas de commande `{ $command }` et rien n'a été envoyé ; /help montre les commandes, et une ligne qui commence par une espace est toujours un message
 chat-not-verified = les commandes de `verify` ne sont pas exécutées dans une conversation
+chat-mode-not-kept = le mode du prochain message ne peut pas être conservé
 chat-mode-names = les modes sont `/mode plan`, `/mode ask` et `/mode auto`
 chat-resume-what = `--resume` sans tâche a besoin d’un terminal pour en choisir une
 chat-resume-what-hint = nommez une tâche : `posse chat --resume ID`, ou prenez la dernière : `posse chat --continue`

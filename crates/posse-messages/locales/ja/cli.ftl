@@ -38,6 +38,7 @@ no-tools = ツールなし
 chat-banner = { $model } · /help、/quit または Ctrl-D · 会話は `{ $session_id }`
 chat-command-unknown = コマンド `{ $command }` はなく、何も送信されませんでした。コマンドは /help で確認できます。空白で始まる行は常にメッセージです
 chat-not-verified = 会話では `verify` のコマンドは実行されません
+chat-mode-not-kept = 次のメッセージのモードを保存できません
 chat-mode-names = モードは `/mode plan`、`/mode ask`、`/mode auto` です
 chat-resume-what = タスクを指定しない `--resume` には、選択のための端末が必要です
 chat-resume-what-hint = タスクを指定する: `posse chat --resume ID`、最後の会話を続ける: `posse chat --continue`

@@ -38,6 +38,7 @@ no-tools = 没有工具
 chat-banner = { $model } · /help、/quit 或 Ctrl-D · 会话为 `{ $session_id }`
 chat-command-unknown = 没有命令 `{ $command }`，未发送任何内容；/help 会列出命令，以空格开头的行始终是消息
 chat-not-verified = 在对话中不执行 `verify` 的命令
+chat-mode-not-kept = 无法保存下一条消息的模式
 chat-mode-names = 模式有 `/mode plan`、`/mode ask` 和 `/mode auto`
 chat-resume-what = 不带任务的 `--resume` 需要终端来选择
 chat-resume-what-hint = 请指定任务：`posse chat --resume ID`，或继续最近的对话：`posse chat --continue`

@@ -21,6 +21,7 @@ use posse_tools::edits::{self, EditSpan, undo};
 use super::super::drive::{ProgressView, RunKind, RunSession, RunView};
 use super::super::run::{self, LeadAgent};
 use super::super::tasks::{TakenUp, undo as undo_lines};
+use super::kept;
 use crate::args::{GlobalArgs, RunOptions};
 use crate::lists::short_path;
 use crate::mode::ModeChoice;
@@ -174,6 +175,14 @@ impl ChatHost for SetupHost<'_> {
 
     fn set_mode(&mut self, mode: WorkMode) {
         self.how.mode = Some(mode);
+    }
+
+    fn keep_mode(&self, id: &TaskId, mode: Option<WorkMode>) -> Result<()> {
+        kept::keep(&self.setup().state, id, mode)
+    }
+
+    fn kept_mode(&self, id: &TaskId) -> Option<WorkMode> {
+        kept::of(&self.setup().state, id)
     }
 
     fn mode_line(&self) -> Result<String> {
