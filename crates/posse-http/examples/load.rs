@@ -1,5 +1,6 @@
 //! Load on a server: `watchers` counts what each of many event streams gets while many tasks run, `list` times
 //! `GET /v1/tasks` on a large store. `cargo xtask watchers` builds and runs both.
+#![allow(clippy::print_stdout)]
 
 use std::collections::HashMap;
 use std::sync::Arc;
