@@ -50,7 +50,7 @@ fn stop(running: &Running) {
         locks
             .lines()
             .map(|line| line.split_ascii_whitespace().collect::<Vec<_>>())
-            // The lock of its temporary directory is a FLOCK and is held all the time.
+            // SQLite takes POSIX locks; a FLOCK is of something else and may be held all the time.
             .any(|line| {
                 line.contains(&"POSIX") && line.windows(2).any(|words| words[0] == "WRITE" && words[1] == me)
             })
